@@ -31,10 +31,10 @@ std::string values_text(const FeatureSummary& feature) {
   }
   std::string text;
   for (const auto& value : feature.counts) {
-    const std::string next = fmt::format(
-        "{}{} {}", text.empty() ? "" : ", ",
-        printable(validation::shown_text(value.text, 24)),
-        grouped(static_cast<std::int64_t>(value.count)));
+    const std::string next =
+        fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                    printable(validation::shown_text(value.text, 24)),
+                    grouped(static_cast<std::int64_t>(value.count)));
     if (text.size() + next.size() > 56) return text + ", …";
     text += next;
   }
@@ -96,20 +96,21 @@ ValidateChecked check_data(const ValidateData& data,
   if (!against.previous.empty()) previous = summary_of(against.previous);
   if (!against.serving.empty()) serving = summary_of(against.serving);
   ValidateChecked checked{summary_of(data.rows.data), {}};
-  checked.report = validation::check(
-      schema, {.data = checked.data,
-               .previous = previous ? &*previous : nullptr,
-               .serving = serving ? &*serving : nullptr,
-               .environment = against.environment});
+  checked.report =
+      validation::check(schema, {.data = checked.data,
+                                 .previous = previous ? &*previous : nullptr,
+                                 .serving = serving ? &*serving : nullptr,
+                                 .environment = against.environment});
   return checked;
 }
 
 std::string anomalies_text(const validation::CheckReport& report) {
   std::string text;
   for (const validation::Anomaly& anomaly : report.anomalies) {
-    text += fmt::format("{}: {}{} ({}): {}\n", to_string(anomaly.severity),
-                        anomaly.feature, anomaly.feature.empty() ? "the data" : "",
-                        anomaly.kind, anomaly.detail);
+    text +=
+        fmt::format("{}: {}{} ({}): {}\n", to_string(anomaly.severity),
+                    anomaly.feature, anomaly.feature.empty() ? "the data" : "",
+                    anomaly.kind, anomaly.detail);
     for (std::size_t begin = 0; begin < anomaly.edit.size();) {
       const std::size_t end =
           std::min(anomaly.edit.find('\n', begin), anomaly.edit.size());

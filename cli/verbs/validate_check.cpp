@@ -32,12 +32,11 @@ void validate_check(const ValidateCheckArguments& arguments) {
   if (arguments.as_json) {
     print_json(validation::to_json(checked.report));
   } else {
-    fmt::print("{}{}{}: {} rows, {} anomalies\n",
-               anomalies_text(checked.report),
-               measurements_table(checked.report),
-               printable(arguments.data.rows.data),
-               grouped(static_cast<std::int64_t>(checked.data.rows)),
-               checked.report.anomalies.size());
+    fmt::print(
+        "{}{}{}: {} rows, {} anomalies\n", anomalies_text(checked.report),
+        measurements_table(checked.report), printable(arguments.data.rows.data),
+        grouped(static_cast<std::int64_t>(checked.data.rows)),
+        checked.report.anomalies.size());
   }
   // What is wrong has been said.
   if (checked.report.has_errors()) throw Reported{ErrorCode::kNumeric};

@@ -79,8 +79,8 @@ void print_diff(const Json& diff) {
         validation::share_text(feature["present_share"].get<double>())};
     if (feature.contains("distances")) {
       const Json& distances = feature["distances"];
-      row.push_back(validation::share_text(
-          feature["other_present_share"].get<double>()));
+      row.push_back(
+          validation::share_text(feature["other_present_share"].get<double>()));
       row.push_back(measured_text(distances, "l_infinity"));
       row.push_back(measured_text(distances, "jensen_shannon"));
       row.push_back(printable(distances["l_infinity"].value("where", "")));
@@ -89,9 +89,10 @@ void print_diff(const Json& diff) {
     }
     rows.push_back(std::move(row));
   }
-  fmt::print("{}in parentheses: what two samples of one distribution are "
-             "expected to differ by\n",
-             text_table(rows, "<>>>><"));
+  fmt::print(
+      "{}in parentheses: what two samples of one distribution are "
+      "expected to differ by\n",
+      text_table(rows, "<>>>><"));
 }
 
 void validate_diff(const ValidateDiffArguments& arguments) {

@@ -32,11 +32,10 @@ void validate_infer(const ValidateInferArguments& arguments) {
       validation::statistics_of(arguments.data.rows, arguments.data.options));
   validation::Schema schema = infer_schema(data, arguments.options);
   schema.default_environments = arguments.environments;
-  const std::string text =
-      fmt::format("# What {} of {} rows held; to be reviewed.\n\n{}",
-                  printable(arguments.data.rows.data),
-                  grouped(static_cast<std::int64_t>(data.rows)),
-                  to_toml(schema));
+  const std::string text = fmt::format(
+      "# What {} of {} rows held; to be reviewed.\n\n{}",
+      printable(arguments.data.rows.data),
+      grouped(static_cast<std::int64_t>(data.rows)), to_toml(schema));
   if (arguments.out.empty()) {
     fmt::print("{}", text);
     return;

@@ -2,12 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/validation.h"
 #include "cli/verb.h"
 
 #include "weft/base/file.h"
+#include "weft/comm/transport/engine.h"
+#include "weft/comm/transport/local_ranks.h"
+#include "weft/validation/reduction.h"
 #include "weft/validation/report_json.h"
 
 namespace weft::cli {
@@ -15,13 +19,51 @@ namespace {
 
 struct ValidateStatsArguments {
   ValidateData data;
+  std::vector<std::string> more;  // data, behind the first
+  RankArguments ranks;
   std::string out;
   bool as_json = false;
 };
 
+// What one of several ranks counts: every so manieth of the data.
+validation::Statistics statistics_of_rank(
+    const ValidateStatsArguments& arguments, int rank, int ranks) {
+  std::vector<std::string> all = arguments.more;
+  all.insert(all.begin(), arguments.data.rows.data);
+  validation::Statistics statistics(arguments.data.options);
+  for (auto i = static_cast<std::size_t>(rank); i < all.size();
+       i += static_cast<std::size_t>(ranks)) {
+    validation::RowRequest rows = arguments.data.rows;
+    rows.data = all[i];
+    statistics.merge(validation::statistics_of(rows, arguments.data.options));
+  }
+  return statistics;
+}
+
+// All ranks together; nothing on those of other processes than the first.
+std::optional<validation::Statistics> count_together(
+    const ValidateStatsArguments& arguments, const RankChoice& choice) {
+  const std::unique_ptr<LocalRanks> ranks = open_ranks(choice);
+  std::optional<validation::Statistics> all;
+  ranks->run([&](Transport& transport) {
+    Communicator communicator(transport);
+    validation::Statistics own =
+        statistics_of_rank(arguments, communicator.rank(), communicator.size());
+    Engine engine(transport);
+    engine.run(validation::reduce_statistics(
+        communicator.open({"statistics", ""}), own));
+    if (communicator.rank() == 0) all = std::move(own);
+  });
+  return all;
+}
+
 void validate_stats(const ValidateStatsArguments& arguments) {
-  const validation::Statistics statistics =
-      validation::statistics_of(arguments.data.rows, arguments.data.options);
+  const RankChoice choice = choose_ranks(arguments.ranks);
+  const std::optional<validation::Statistics> counted =
+      choice.is_alone() ? statistics_of_rank(arguments, 0, 1)
+                        : count_together(arguments, choice);
+  if (!counted) return;  // the first process tells
+  const validation::Statistics& statistics = *counted;
   if (!arguments.out.empty()) {
     write_file(arguments.out, statistics.to_bytes());
   }
@@ -41,6 +83,10 @@ void validate_stats(const ValidateStatsArguments& arguments) {
 void add_validate_stats(CLI::App& verb) {
   auto arguments = std::make_shared<ValidateStatsArguments>();
   add_data_options(verb, arguments->data);
+  verb.add_option("MORE", arguments->more, "further parts of the data");
+  add_rank_options(verb, arguments->ranks,
+                   "count the parts by as many workers, threads of this "
+                   "process; mpirun and srun start them as processes");
   verb.add_option("-o,--out", arguments->out,
                   "keep the statistics, to be given in place of the data")
       ->type_name("FILE.stats");

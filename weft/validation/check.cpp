@@ -49,8 +49,10 @@ void check_rows(const CheckInput& input, CheckReport& report) {
   };
   if (const std::int64_t least = rule.min_rows.value_or(1); rows < least) {
     rule.min_rows = rows;
-    add("few_rows", "too few rows", fmt::format("{} rows, and at least {} are "
-                                                "due", rows, least),
+    add("few_rows", "too few rows",
+        fmt::format("{} rows, and at least {} are "
+                    "due",
+                    rows, least),
         fmt::format("dataset.min_rows = {}", rows));
   }
   if (rule.max_rows && rows > *rule.max_rows) {
@@ -65,16 +67,16 @@ void check_rows(const CheckInput& input, CheckReport& report) {
   if (rule.min_rows_ratio && ratio < *rule.min_rows_ratio) {
     add("rows_fell", "far fewer rows than before",
         fmt::format("{} rows are {:.3g} of the {} before, and at least {} is "
-                    "due", rows, ratio, input.previous->rows,
-                    *rule.min_rows_ratio),
+                    "due",
+                    rows, ratio, input.previous->rows, *rule.min_rows_ratio),
         fmt::format("dataset.min_rows_ratio = {}", ratio));
     rule.min_rows_ratio = ratio;
   }
   if (rule.max_rows_ratio && ratio > *rule.max_rows_ratio) {
     add("rows_rose", "far more rows than before",
         fmt::format("{} rows are {:.3g} of the {} before, and at most {} is "
-                    "due", rows, ratio, input.previous->rows,
-                    *rule.max_rows_ratio),
+                    "due",
+                    rows, ratio, input.previous->rows, *rule.max_rows_ratio),
         fmt::format("dataset.max_rows_ratio = {}", ratio));
     rule.max_rows_ratio = ratio;
   }
@@ -106,8 +108,8 @@ void check_new_column(const CheckInput& input, const FeatureSummary& seen,
     schema.features.push_back(std::move(added));
   } else if (rule->is_live() && !schema.is_in(*rule, input.environment)) {
     const FeatureRule before = *rule;
-    anomaly.detail = fmt::format("the schema does not have it in '{}'",
-                                 input.environment);
+    anomaly.detail =
+        fmt::format("the schema does not have it in '{}'", input.environment);
     std::erase(rule->not_in_environments, input.environment);
     if (!schema.is_in(*rule, input.environment)) {
       rule->in_environments.push_back(input.environment);
@@ -124,14 +126,13 @@ void check_missing_column(const CheckInput& input, FeatureRule& rule,
   if (!rule.is_required()) return;
   const FeatureRule before = rule;
   rule.stage = Stage::kDeprecated;
-  add_anomaly(report,
-              {.kind = "missing_column",
-               .feature = rule.name,
-               .what = "a column is missing",
-               .detail = input.data.find(rule.name) == nullptr
-                             ? "the data do not have it"
-                             : "no row has a value in it",
-               .edit = diff_text(before, rule)});
+  add_anomaly(report, {.kind = "missing_column",
+                       .feature = rule.name,
+                       .what = "a column is missing",
+                       .detail = input.data.find(rule.name) == nullptr
+                                     ? "the data do not have it"
+                                     : "no row has a value in it",
+                       .edit = diff_text(before, rule)});
 }
 
 std::vector<const FeatureCheckDef*> checks_in_order() {
@@ -190,7 +191,7 @@ CheckReport check(const Schema& schema, const CheckInput& input) {
   schema.check_environment(input.environment);
   CheckReport report{.anomalies = {}, .measurements = {}, .repaired = schema};
   check_rows(input, report);
-  // Of no rows nothing else can be said.
+  // Nothing else can be said of no rows.
   if (input.data.rows == 0) return report;
   // What is new is added behind what there is, and allows what was seen.
   const std::size_t known = report.repaired.features.size();
@@ -241,7 +242,8 @@ std::string listed(const std::vector<std::string>& values) {
   constexpr std::size_t kMostListed = 5;
   std::string text;
   for (std::size_t i = 0; i < std::min(values.size(), kMostListed); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", shown_text(values[i], 40));
+    text +=
+        fmt::format("{}'{}'", i == 0 ? "" : ", ", shown_text(values[i], 40));
   }
   if (values.size() > kMostListed) {
     text += fmt::format(" and {} more", values.size() - kMostListed);

@@ -20,8 +20,8 @@
 namespace weft::validation {
 
 struct AnomalyKind {
-  std::string name;     // "unexpected_values"
-  std::string summary;  // for documentation
+  std::string name;                      // "unexpected_values"
+  std::string summary;                   // for documentation
   Severity severity = Severity::kError;  // unless a schema says another one
 };
 
@@ -74,8 +74,8 @@ class FeatureCheck {
 
   const CheckInput& input;
   const FeatureSummary& seen;
-  FeatureRule& rule;  // to be mended
-  Schema& schema;     // that holds it
+  FeatureRule& rule;     // to be mended
+  Schema& schema;        // that holds it
   bool is_over = false;  // nothing further is checked of this feature
 
   // Says what was wrong, behind the mend, which is taken from the rule.

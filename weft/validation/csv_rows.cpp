@@ -36,8 +36,8 @@ std::uint64_t ends_of(const char* bytes) {
     const auto is = [&](char c) {
       return hn::Eq(part, hn::Set(tag, static_cast<std::uint8_t>(c)));
     };
-    const auto ends = hn::Or(hn::Or(is(','), is('\n')),
-                             hn::Or(is('\r'), is('"')));
+    const auto ends =
+        hn::Or(hn::Or(is(','), is('\n')), hn::Or(is('\r'), is('"')));
     hn::StoreMaskBits(tag, ends, bits.data() + i / 8);
   }
   std::uint64_t mask;
@@ -80,7 +80,8 @@ void CsvRows::open(const std::string& header) {
   // The first record says how many columns there are. It is read as a row of
   // as many columns as are needed.
   ColumnBatch first;
-  while (!read_record(first)) {
+  std::size_t begin = used_;
+  for (; !read_record(first); begin = used_) {
     if (is_at_end_) {
       throw Error(ErrorCode::kDataLoss, where_,
                   "the file is empty: not even a header is there");
@@ -96,7 +97,7 @@ void CsvRows::open(const std::string& header) {
     return parse_value(field).kind != ValueKind::kText;
   });
   const bool has_header = header == "yes" || (header == "auto" && !has_number);
-  if (!has_header) used_ = 0;
+  if (!has_header) used_ = begin;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     // A column without a name is called by its place, as all are where there
@@ -113,15 +114,15 @@ void CsvRows::open(const std::string& header) {
 // Moves what is left to the beginning and reads on behind it.
 void CsvRows::fill() {
   const auto begin = buffer_.begin();
-  lines_ += static_cast<std::size_t>(std::count(
-      begin, begin + static_cast<std::ptrdiff_t>(used_), '\n'));
+  lines_ += static_cast<std::size_t>(
+      std::count(begin, begin + static_cast<std::ptrdiff_t>(used_), '\n'));
   const std::size_t left = size_ - used_;
   std::size_t room = kBufferBytes;
   // A record that does not fit needs a larger buffer.
   if (left >= kBufferBytes / 2) room = 2 * left;
   if (left > kMostRecordBytes) {
-    fail(used_, fmt::format("a record of more than {} MiB",
-                            kMostRecordBytes >> 20));
+    fail(used_,
+         fmt::format("a record of more than {} MiB", kMostRecordBytes >> 20));
   }
   if (left > 0) std::memmove(buffer_.data(), buffer_.data() + used_, left);
   buffer_.resize(left + room + kPadding);
@@ -147,8 +148,8 @@ void CsvRows::fill() {
     size_ += static_cast<std::size_t>(count);
   }
   std::memset(buffer_.data() + size_, 0, kPadding);
-  const auto* zero = static_cast<const char*>(
-      std::memchr(buffer_.data(), '\0', size_));
+  const auto* zero =
+      static_cast<const char*>(std::memchr(buffer_.data(), '\0', size_));
   if (zero != nullptr) {
     fail(static_cast<std::size_t>(zero - buffer_.data()), "a zero byte");
   }
@@ -170,8 +171,8 @@ std::size_t CsvRows::find_end(std::size_t from) const {
   std::size_t word = from / 64;
   std::uint64_t bits = ends_[word] >> (from % 64);
   if (bits != 0) {
-    return std::min(size_, from + static_cast<std::size_t>(
-                                      std::countr_zero(bits)));
+    return std::min(size_,
+                    from + static_cast<std::size_t>(std::countr_zero(bits)));
   }
   while (ends_[++word] == 0) {
   }
@@ -260,7 +261,8 @@ std::size_t CsvRows::read_quoted(std::size_t begin, ColumnBatch& batch,
   for (;;) {
     close = find_end(close + 1);
     if (close == size_) {
-      if (is_at_end_) fail(begin, "a quote that is opened here is never closed");
+      if (is_at_end_)
+        fail(begin, "a quote that is opened here is never closed");
       return size_;
     }
     if (bytes[close] != '"') continue;

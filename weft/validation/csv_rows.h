@@ -49,7 +49,7 @@ class CsvRows final : public RowSource {
   std::size_t used_ = 0;
   std::size_t size_ = 0;
   bool is_at_end_ = false;
-  std::size_t lines_ = 0;  // that end before the buffer
+  std::size_t lines_ = 0;            // that end before the buffer
   std::vector<std::uint64_t> ends_;  // a bit for each byte that may end a field
 };
 

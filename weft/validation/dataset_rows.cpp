@@ -132,7 +132,8 @@ class DatasetRows final : public RowSource {
     if (axis == extent.size()) {
       return add_numbers(view, begin, begin + 1, texts);
     }
-    const std::int64_t inner = stride / feature.type.shape[static_cast<int>(axis)];
+    const std::int64_t inner =
+        stride / feature.type.shape[static_cast<int>(axis)];
     column.levels[axis].push_back(static_cast<std::int32_t>(extent[axis]));
     if (axis + 1 == extent.size()) {
       return add_numbers(view, begin, begin + extent[axis], texts);

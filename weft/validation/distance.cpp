@@ -60,8 +60,8 @@ Distributions distributions_of(const FeatureSummary& first,
     throw Error(ErrorCode::kInvalidArgument, first.name,
                 "a distance to nothing is none");
   }
-  const bool has_texts = first.type == ValueType::kString ||
-                         second.type == ValueType::kString;
+  const bool has_texts =
+      first.type == ValueType::kString || second.type == ValueType::kString;
   if (has_texts && first.type != second.type) {
     throw Error(ErrorCode::kInvalidArgument, first.name,
                 "one side has texts, and the other numbers");
@@ -70,8 +70,8 @@ Distributions distributions_of(const FeatureSummary& first,
   if (has_texts) {
     given = values_of(first, second);
   } else if (takes_numbers) {
-    const AlignedShares shares = align(histogram_of(first, histogram),
-                                       histogram_of(second, histogram));
+    const AlignedShares shares =
+        align(histogram_of(first, histogram), histogram_of(second, histogram));
     given.first = shares.first;
     given.second = shares.second;
   } else {

@@ -121,9 +121,8 @@ void FeatureStatistics::add_many(const Column& column, std::size_t from,
   std::array<double, kTogether> their_weights;
   std::size_t count = 0;
   const auto add_up = [&] {
-    const std::span<const double> known = weights.empty()
-                                              ? std::span<const double>()
-                                              : std::span(their_weights);
+    const std::span<const double> known =
+        weights.empty() ? std::span<const double>() : std::span(their_weights);
     profile_->add_numbers(std::span(numbers).first(count),
                           known.first(known.empty() ? 0 : count));
     count = 0;
@@ -134,8 +133,7 @@ void FeatureStatistics::add_many(const Column& column, std::size_t from,
     const std::uint64_t hash = hash_text(text, is_string);
     const double weight = weights.empty() ? 0 : weights[i];
     counts_.add_frequent(hash, text, is_string, weight);
-    if (profile_->add(hash, text, text.size(), is_string, 1,
-                      &numbers[count])) {
+    if (profile_->add(hash, text, text.size(), is_string, 1, &numbers[count])) {
       their_weights[count++] = weight;
       if (count == kTogether) add_up();
     }

@@ -52,8 +52,8 @@ std::vector<double> spread(const Histogram& histogram,
     const auto first = std::ranges::lower_bound(cuts, bucket.low);
     for (auto i = static_cast<std::size_t>(first - cuts.begin());
          i + 1 < cuts.size() && cuts[i] < bucket.high; ++i) {
-      counts[i] += bucket.count * (cuts[i + 1] - cuts[i]) /
-                   (bucket.high - bucket.low);
+      counts[i] +=
+          bucket.count * (cuts[i + 1] - cuts[i]) / (bucket.high - bucket.low);
     }
   }
   return counts;
@@ -112,8 +112,7 @@ Histogram quantile_histogram(const ValueProfile& profile, int buckets) {
     std::vector<double> ends = profile.numbers.quantiles(shares);
     ends.insert(ends.begin(), least_number(profile));
     ends.push_back(most_number(profile));
-    const double each =
-        static_cast<double>(profile.numbers.count()) / buckets;
+    const double each = static_cast<double>(profile.numbers.count()) / buckets;
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
       histogram.buckets.push_back({ends[i], ends[i + 1], each});
     }

@@ -10,7 +10,8 @@ void HyperLogLog::add(std::uint64_t hash) {
   std::uint8_t& place = registers_[hash >> (64 - kBits)];
   // A bit behind the last one ends the zeros.
   const std::uint64_t rest = hash << kBits | std::uint64_t{1} << (kBits - 1);
-  place = std::max(place, static_cast<std::uint8_t>(std::countl_zero(rest) + 1));
+  place =
+      std::max(place, static_cast<std::uint8_t>(std::countl_zero(rest) + 1));
 }
 
 void HyperLogLog::merge(const HyperLogLog& other) {

@@ -27,7 +27,7 @@ bool is_bool(const FeatureSummary& feature) {
 
 bool can_be_listed(const FeatureSummary& feature, std::size_t most) {
   if (!feature.is_exact || feature.counts.size() > most) return false;
-  // Of longer values only the beginning is known.
+  // Only the beginning of a longer value is known.
   return std::ranges::all_of(feature.counts, [](const ValueCount& value) {
     return value.bytes == value.text.size();
   });
@@ -125,7 +125,7 @@ void infer_counts(const FeatureSummary& feature, FeatureRule& rule) {
 FeatureRule infer_feature(const FeatureSummary& feature,
                           const InferOptions& options) {
   FeatureRule rule{.name = feature.name};
-  // Of a feature that no row has, nothing is known: not even its type.
+  // Nothing is known of a feature that no row has, not even its type.
   if (feature.present == 0) {
     rule.min_count = 0;
     return rule;

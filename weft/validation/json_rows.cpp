@@ -149,8 +149,7 @@ void JsonRows::add_items(Column& column, const Json& value, std::size_t level,
                        column.name.substr(0, 40)));
     }
     const bool is_string = item.is_string() || item.is_boolean();
-    std::string text =
-        item.is_string() ? item.get<std::string>() : item.dump();
+    std::string text = item.is_string() ? item.get<std::string>() : item.dump();
     column.values.push_back(batch.texts.emplace_back(std::move(text)));
     column.are_strings.push_back(is_string ? 1 : 0);
   }

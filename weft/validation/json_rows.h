@@ -1,10 +1,10 @@
 // JSON lines, an object a line, as columns.
 //
 // An object within an object has the features "outer.inner"; a list has the
-// values of its items, and lists may be within lists, as deep in all rows. A key
-// that a line lacks, and null, is missing, which an empty list is not. Texts are
-// texts, also those that look like numbers; true and false are the texts "true"
-// and "false".
+// values of its items, and lists may be within lists, as deep in all rows. A
+// key that a line lacks, and null, is missing, which an empty list is not.
+// Texts are texts, also those that look like numbers; true and false are the
+// texts "true" and "false".
 #pragma once
 
 #include <fstream>

@@ -42,7 +42,8 @@ void Moments::merge(const Moments& other) {
   if (other.weight_ == 0) return;
   const double weight = weight_ + other.weight_;
   const double delta = other.mean_ - mean_;
-  squares_ += other.squares_ + delta * delta * (weight_ / weight) * other.weight_;
+  squares_ +=
+      other.squares_ + delta * delta * (weight_ / weight) * other.weight_;
   mean_ += delta * (other.weight_ / weight);
   weight_ = weight;
 }

@@ -5,8 +5,8 @@
 // A number at level h stands for 2^h numbers. A level that is full is sorted,
 // and every second number of it goes up; which half is drawn from a generator
 // that the sketch keeps, so that the same numbers in the same order leave the
-// same sketch. With kSize = 400, ranks are off by at most 0.01 of the count with
-// a chance of 99 %, measured also after merging (tests/validation).
+// same sketch. With kSize = 400, ranks are off by at most 0.01 of the count
+// with a chance of 99 %, measured also after merging (tests/validation).
 //
 // Threads: a value type.
 #pragma once

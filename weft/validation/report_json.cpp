@@ -14,8 +14,8 @@ Json finite_or_null(double value) {
 }
 
 Json bound_json(Bound bound) {
-  const auto whole = static_cast<std::int64_t>(
-      std::clamp<Bound>(bound, -9223372036854775807.0L, 9223372036854775807.0L));
+  const auto whole = static_cast<std::int64_t>(std::clamp<Bound>(
+      bound, -9223372036854775807.0L, 9223372036854775807.0L));
   // Integers stay integers, beyond what a double holds.
   if (static_cast<Bound>(whole) == bound) return whole;
   return finite_or_null(static_cast<double>(bound));
@@ -32,11 +32,11 @@ Json histogram_json(const Histogram& histogram) {
 }
 
 Json numbers_json(const NumberSummary& numbers) {
-  Json json{{"finite", numbers.finite},
-            {"zeros", numbers.zeros},
-            {"nan", numbers.nans},
-            {"infinite", numbers.positive_infinities +
-                             numbers.negative_infinities}};
+  Json json{
+      {"finite", numbers.finite},
+      {"zeros", numbers.zeros},
+      {"nan", numbers.nans},
+      {"infinite", numbers.positive_infinities + numbers.negative_infinities}};
   if (numbers.finite == 0) return json;
   json["min"] = bound_json(numbers.least);
   json["max"] = bound_json(numbers.most);

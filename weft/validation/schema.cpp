@@ -74,9 +74,8 @@ void Schema::check_environment(const std::string& environment) const {
   Error error(ErrorCode::kInvalidArgument, "environment",
               "the schema speaks of no environment '{}'", environment);
   const std::string near = nearest(environment, known);
-  error.hint(near.empty()
-                 ? "list it in default_environments"
-                 : fmt::format("did you mean '{}'?", near));
+  error.hint(near.empty() ? "list it in default_environments"
+                          : fmt::format("did you mean '{}'?", near));
   throw error;
 }
 

@@ -49,7 +49,7 @@ std::string_view to_string(Stage stage);
 struct FeatureRule {
   std::string name;
   std::optional<ValueType> type = {};
-  std::optional<double> min_fraction = {};    // of the rows
+  std::optional<double> min_fraction = {};     // of the rows
   std::optional<std::int64_t> min_count = {};  // of rows
   // The exact sizes of lists at each level, where all have them; else bounds.
   std::optional<std::vector<std::int64_t>> shape = {};

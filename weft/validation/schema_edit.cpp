@@ -173,8 +173,8 @@ std::string edit_schema(std::string_view text, std::string_view where,
   const std::vector<SchemaSection> old_sections = sections_of(from);
   SchemaEditor editor(text, root);
   for (const SchemaSection& section : sections_of(to)) {
-    const auto before = std::ranges::find(old_sections, section.path,
-                                          &SchemaSection::path);
+    const auto before =
+        std::ranges::find(old_sections, section.path, &SchemaSection::path);
     if (before != old_sections.end()) {
       editor.change(*before, section);
     } else if (find_table(root, section.path) != nullptr) {

@@ -26,9 +26,9 @@ class SchemaTable {
                          const std::string& reason) const {
     const auto line = node == nullptr ? table_.source().begin.line
                                       : node->source().begin.line;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}:{}", where_, line), "{}{}{}: {}", path_,
-                path_.empty() || key.empty() ? "" : ".", key, reason);
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}:{}", where_, line),
+                "{}{}{}: {}", path_, path_.empty() || key.empty() ? "" : ".",
+                key, reason);
   }
 
   const toml::node* find(const std::string& key) {
@@ -55,9 +55,9 @@ class SchemaTable {
     }
     const std::string near = nearest(*given, names);
     fail(table_.get(key), key,
-         fmt::format("'{}' is not known{}", *given,
-                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)",
-                                                     near)));
+         fmt::format(
+             "'{}' is not known{}", *given,
+             near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
   }
   std::optional<double> number(const std::string& key, double least,
                                double most) {
@@ -65,15 +65,15 @@ class SchemaTable {
     if (node == nullptr) return std::nullopt;
     return number_of(*node, key, least, most);
   }
-  double number_of(const toml::node& node, const std::string& key,
-                   double least, double most) const {
+  double number_of(const toml::node& node, const std::string& key, double least,
+                   double most) const {
     const auto value = node.value<double>();
     if (!node.is_number() || !value || std::isnan(*value)) {
       fail(&node, key, "a number is due");
     }
     if (*value < least || *value > most) {
-      fail(&node, key, fmt::format("{} is not in [{}, {}]", *value, least,
-                                   most));
+      fail(&node, key,
+           fmt::format("{} is not in [{}, {}]", *value, least, most));
     }
     return *value;
   }
@@ -284,12 +284,11 @@ void read_severity(const toml::table& given, Schema& schema,
 void read_dataset(const toml::table& given, Schema& schema,
                   std::string_view where) {
   SchemaTable table(given, "dataset", where);
-  schema.dataset = {.min_rows = table.count("min_rows"),
-                    .max_rows = table.count("max_rows"),
-                    .min_rows_ratio =
-                        table.number("min_rows_ratio", 0, HUGE_VAL),
-                    .max_rows_ratio =
-                        table.number("max_rows_ratio", 0, HUGE_VAL)};
+  schema.dataset = {
+      .min_rows = table.count("min_rows"),
+      .max_rows = table.count("max_rows"),
+      .min_rows_ratio = table.number("min_rows_ratio", 0, HUGE_VAL),
+      .max_rows_ratio = table.number("max_rows_ratio", 0, HUGE_VAL)};
   table.refuse_unknown();
 }
 

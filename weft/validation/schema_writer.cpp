@@ -51,7 +51,8 @@ void add_counts(const FeatureRule& rule, SectionKeys& keys) {
   keys.add("min_count", rule.min_count);
   if (rule.shape) {
     std::vector<std::string> sizes;
-    for (const auto size : *rule.shape) sizes.push_back(fmt::format("{}", size));
+    for (const auto size : *rule.shape)
+      sizes.push_back(fmt::format("{}", size));
     keys.add("shape", toml_list(sizes));
   }
   if (!rule.value_count.empty()) {

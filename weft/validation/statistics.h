@@ -61,7 +61,7 @@ class Statistics {
       const {
     return features_;
   }
-  // By "feature=value".
+  // They are called "feature=value".
   const std::map<std::string, Statistics>& slices() const { return slices_; }
 
   // What from_bytes() reads back, on any machine of this byte order. Throws

@@ -14,11 +14,11 @@ std::vector<double> tenths() {
 }
 
 ListSummary summary_of(const ListLengths& lengths) {
-  ListSummary summary{.least = lengths.least, .most = lengths.most,
-                      .quantiles = {}};
+  ListSummary summary{
+      .least = lengths.least, .most = lengths.most, .quantiles = {}};
   if (lengths.lists == 0) return summary;
-  summary.mean = static_cast<double>(lengths.total) /
-                 static_cast<double>(lengths.lists);
+  summary.mean =
+      static_cast<double>(lengths.total) / static_cast<double>(lengths.lists);
   summary.quantiles = lengths.quantiles.quantiles(tenths());
   // The sketch may have lost the ends.
   summary.quantiles.front() = static_cast<double>(lengths.least);
@@ -27,14 +27,13 @@ ListSummary summary_of(const ListLengths& lengths) {
 }
 
 NumberSummary numbers_of(const ValueProfile& profile, bool has_weights) {
-  NumberSummary numbers{
-      .finite = profile.numbers.count(),
-      .zeros = profile.zeros,
-      .nans = profile.nans,
-      .positive_infinities = profile.positive_infinities,
-      .negative_infinities = profile.negative_infinities,
-      .equal_width = equal_width_histogram(profile, kBuckets),
-      .quantiles = quantile_histogram(profile, kBuckets)};
+  NumberSummary numbers{.finite = profile.numbers.count(),
+                        .zeros = profile.zeros,
+                        .nans = profile.nans,
+                        .positive_infinities = profile.positive_infinities,
+                        .negative_infinities = profile.negative_infinities,
+                        .equal_width = equal_width_histogram(profile, kBuckets),
+                        .quantiles = quantile_histogram(profile, kBuckets)};
   if (numbers.finite == 0) return numbers;
   numbers.least = profile.least_float;
   numbers.most = profile.most_float;
@@ -76,8 +75,8 @@ FeatureSummary summary_of(const std::string& name,
                          .is_exact = feature.counts().is_exact(),
                          .error = feature.counts().error(),
                          .counts = feature.counts().values()};
-  summary.values = profile.integers + profile.floats + profile.texts +
-                   profile.strings;
+  summary.values =
+      profile.integers + profile.floats + profile.texts + profile.strings;
   const bool has_texts = profile.texts + profile.strings > 0;
   summary.type = has_texts || summary.values == 0 ? ValueType::kString
                  : profile.floats > 0             ? ValueType::kFloat
@@ -128,8 +127,8 @@ const FeatureSummary* StatisticsSummary::find(std::string_view name) const {
 }
 
 StatisticsSummary summarize(const Statistics& statistics) {
-  StatisticsSummary summary{.rows = statistics.rows(), .features = {},
-                            .slices = {}};
+  StatisticsSummary summary{
+      .rows = statistics.rows(), .features = {}, .slices = {}};
   if (!statistics.options().weight.empty()) {
     summary.weight = statistics.weight();
   }

@@ -33,7 +33,7 @@ struct NumberSummary {
   std::uint64_t nans = 0;
   std::uint64_t positive_infinities = 0;
   std::uint64_t negative_infinities = 0;
-  // Of the finite ones, which there must be for these.
+  // These are of the finite ones, which there must be.
   Bound least = 0;
   Bound most = 0;
   double mean = 0;
@@ -60,8 +60,8 @@ struct FeatureSummary {
   std::uint64_t floats = 0;
   std::uint64_t texts = 0;
   std::uint64_t strings = 0;
-  std::uint64_t integer_strings = 0;  // strings that look like integers
-  std::uint64_t number_strings = 0;   // or like any number
+  std::uint64_t integer_strings = 0;     // strings that look like integers
+  std::uint64_t number_strings = 0;      // or like any number
   std::optional<NumberSummary> numbers;  // where there are any
   double mean_bytes = 0;
   std::uint64_t least_bytes = 0;

@@ -8,8 +8,7 @@
 namespace weft::validation {
 
 bool ValueCounts::insert(std::size_t place, std::uint64_t hash,
-                         std::string_view text, bool is_string,
-                         double weight) {
+                         std::string_view text, bool is_string, double weight) {
   if (values_.size() == capacity_) return false;
   slots_[place] = {hash, 1, values_.size()};
   values_.push_back({.hash = hash,
@@ -56,8 +55,8 @@ void ValueCounts::make_room() {
   for (const Slot& slot : slots_) {
     if (slot.hash != 0) counts.push_back(slot.count);
   }
-  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(
-                                           counts.size() / 2);
+  const auto middle =
+      counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
   std::nth_element(counts.begin(), middle, counts.end());
   const std::uint64_t less = *middle;
   error_ += less;
@@ -96,8 +95,8 @@ void ValueCounts::merge_frequent(const ValueCounts& other) {
   for (std::size_t a = 0, b = 0; a < ours.size() || b < theirs.size();) {
     const bool is_ours = b == theirs.size() ||
                          (a < ours.size() && ours[a].hash <= theirs[b].hash);
-    const bool is_theirs = a == ours.size() ||
-                           (b < theirs.size() && theirs[b].hash <= ours[a].hash);
+    const bool is_theirs = a == ours.size() || (b < theirs.size() &&
+                                                theirs[b].hash <= ours[a].hash);
     all.push_back(is_ours ? ours[a] : theirs[b]);
     if (is_ours && is_theirs) {
       all.back().count += theirs[b].count;
@@ -151,7 +150,8 @@ ValueCounts ValueCounts::read(StateReader& in) {
     value.text = in.text();
     value.bytes = in.number<std::uint64_t>();
     value.is_string = in.number<std::uint8_t>() != 0;
-    if (value.hash <= before || value.count == 0) in.fail("a table is unsorted");
+    if (value.hash <= before || value.count == 0)
+      in.fail("a table is unsorted");
     before = value.hash;
   }
   if (all.size() > counts.capacity_) in.fail("a table is too full");

@@ -25,7 +25,7 @@
 
 namespace weft::validation {
 
-// Of a longer value only the beginning is kept, beside its hash and length.
+// Only the beginning of a longer value is kept, beside its hash and length.
 inline constexpr std::size_t kMostKeptBytes = 512;
 
 struct ValueCount {

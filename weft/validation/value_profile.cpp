@@ -89,8 +89,9 @@ void ValueProfile::merge(const ValueProfile& other) {
 
 void ValueProfile::write(StateWriter& out) const {
   for (const std::uint64_t count :
-       {integers, floats, texts, strings, integer_strings, number_strings, zeros, nans, positive_infinities,
-        negative_infinities, bytes, least_bytes, most_bytes, invalid_utf8}) {
+       {integers, floats, texts, strings, integer_strings, number_strings,
+        zeros, nans, positive_infinities, negative_infinities, bytes,
+        least_bytes, most_bytes, invalid_utf8}) {
     out.number(count);
   }
   out.number(least_integer);
@@ -107,7 +108,8 @@ ValueProfile ValueProfile::read(StateReader& in) {
   ValueProfile profile;
   for (std::uint64_t* count :
        {&profile.integers, &profile.floats, &profile.texts, &profile.strings,
-        &profile.integer_strings, &profile.number_strings, &profile.zeros, &profile.nans, &profile.positive_infinities,
+        &profile.integer_strings, &profile.number_strings, &profile.zeros,
+        &profile.nans, &profile.positive_infinities,
         &profile.negative_infinities, &profile.bytes, &profile.least_bytes,
         &profile.most_bytes, &profile.invalid_utf8}) {
     *count = in.number<std::uint64_t>();

@@ -30,8 +30,8 @@ constexpr std::uint64_t kOdd2 = 0x8ebc6af09c88c6e3;
 
 ParsedValue parse_float(std::string_view text) {
   ParsedValue value;
-  const auto [end, error] = std::from_chars(
-      text.data(), text.data() + text.size(), value.number);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value.number);
   const bool is_whole = end == text.data() + text.size();
   // Beyond the range of doubles a number is still no text: it is infinite, or
   // as good as zero.
@@ -60,7 +60,9 @@ std::size_t character_length(std::string_view text) {
   if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
   // The second byte bounds what would be too long, a surrogate, or beyond the
   // last character.
-  const unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const unsigned char least = first == 0xe0   ? 0xa0
+                              : first == 0xf0 ? 0x90
+                                              : 0x80;
   const unsigned char most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   if (byte(1) < least || byte(1) > most) return 0;
   for (std::size_t i = 2; i < length; ++i) {
@@ -85,8 +87,8 @@ ParsedValue parse_value(std::string_view text) {
                              (first | 32) == 'n';
   if (!may_be_number) return {};
   ParsedValue value;
-  const auto [end, error] = std::from_chars(
-      text.data(), text.data() + text.size(), value.integer);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value.integer);
   if (error == std::errc() && end == text.data() + text.size()) {
     value.kind = ValueKind::kInt;
     value.number = static_cast<double>(value.integer);
@@ -113,7 +115,8 @@ std::uint64_t hash_text(std::string_view text, bool is_string) {
     low = load<std::uint32_t>(at);
     high = load<std::uint32_t>(at + left - 4);
   } else if (left > 0) {
-    low = load<std::uint8_t>(at) << 16 | load<std::uint8_t>(at + left / 2) << 8 |
+    low = load<std::uint8_t>(at) << 16 |
+          load<std::uint8_t>(at + left / 2) << 8 |
           load<std::uint8_t>(at + left - 1);
   }
   hash = mix(low ^ kOdd2, high ^ hash);
@@ -139,8 +142,7 @@ std::string shown_text(std::string_view text, std::size_t most) {
     if (shown.size() + std::max<std::size_t>(length, 3) > most) {
       return shown + "…";
     }
-    shown += length == 0 ? std::string_view("\ufffd")
-                         : text.substr(at, length);
+    shown += length == 0 ? std::string_view("\ufffd") : text.substr(at, length);
     at += std::max<std::size_t>(length, 1);
   }
   return shown;

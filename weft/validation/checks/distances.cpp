@@ -19,9 +19,9 @@ void check_threshold(FeatureCheck& feature, Threshold& threshold,
     measured = measure_distance(distance_registry().get(threshold.distance),
                                 feature.seen, control, feature.rule.histogram);
   } catch (const Error& error) {
-    feature.report("not_comparable", "a distance that cannot be measured",
-                   fmt::format("{} {}: {}", kind, threshold.distance,
-                               error.message()));
+    feature.report(
+        "not_comparable", "a distance that cannot be measured",
+        fmt::format("{} {}: {}", kind, threshold.distance, error.message()));
     return;
   }
   const double value = measured.distance.value;
@@ -37,8 +37,9 @@ void check_threshold(FeatureCheck& feature, Threshold& threshold,
   if (value > due) {
     threshold.most = value;
     feature.report(
-        kind, kind == "drift" ? "moved from the previous data"
-                              : "differs from the data that are served",
+        kind,
+        kind == "drift" ? "moved from the previous data"
+                        : "differs from the data that are served",
         fmt::format("{} is {:.4g}{}, and at most {:.4g} is due",
                     threshold.distance, value,
                     place.empty() ? "" : fmt::format(" at '{}'", place), due));

@@ -44,10 +44,10 @@ void check_number_text(FeatureCheck& feature) {
           : seen.integers + seen.floats + seen.number_strings;
   if (good >= seen.values) return;
   feature.rule.domain = Domain::kAny;
-  feature.report("not_a_number", "texts that are no numbers",
-                 fmt::format("{} are no {}", share_of(seen.values - good, seen),
-                             domain == Domain::kInteger ? "integers"
-                                                        : "numbers"));
+  feature.report(
+      "not_a_number", "texts that are no numbers",
+      fmt::format("{} are no {}", share_of(seen.values - good, seen),
+                  domain == Domain::kInteger ? "integers" : "numbers"));
 }
 
 void check_range(FeatureCheck& feature) {
@@ -67,10 +67,10 @@ void check_range(FeatureCheck& feature) {
   if (max && most > *max) {
     const Bound due = *max;
     max = most;
-    feature.report("above_max", "numbers above the most",
-                   fmt::format("{}, and at most {} is due",
-                               validation::toml_number(most),
-                               validation::toml_number(due)));
+    feature.report(
+        "above_max", "numbers above the most",
+        fmt::format("{}, and at most {} is due", validation::toml_number(most),
+                    validation::toml_number(due)));
   }
 }
 
@@ -101,16 +101,15 @@ void check_numbers(FeatureCheck& feature) {
 }  // namespace
 
 void register_check_numbers(validation::FeatureCheckRegistry& registry) {
-  registry.add(
-      {.name = "numbers",
-       .order = 70,
-       .kinds = {{"not_bool", "a value is neither true nor false"},
-                 {"not_a_number", "a text is no integer or number"},
-                 {"below_min", "a number is below min"},
-                 {"above_max", "a number is above max"},
-                 {"nan", "NaN where it is disallowed"},
-                 {"infinite", "infinity where it is disallowed"}},
-       .check = check_numbers});
+  registry.add({.name = "numbers",
+                .order = 70,
+                .kinds = {{"not_bool", "a value is neither true nor false"},
+                          {"not_a_number", "a text is no integer or number"},
+                          {"below_min", "a number is below min"},
+                          {"above_max", "a number is above max"},
+                          {"nan", "NaN where it is disallowed"},
+                          {"infinite", "infinity where it is disallowed"}},
+                .check = check_numbers});
 }
 
 }  // namespace weft

@@ -30,9 +30,9 @@ void check_presence(validation::FeatureCheck& feature) {
   if (!least || present >= *least) return;
   const std::int64_t due = *least;
   least = present;
-  feature.report("low_count", "present in too few rows",
-                 fmt::format("{} rows have it, and at least {} are due",
-                             present, due));
+  feature.report(
+      "low_count", "present in too few rows",
+      fmt::format("{} rows have it, and at least {} are due", present, due));
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ void check_value_count(FeatureCheck& feature) {
   if (bounds.size() != levels.size()) {
     const std::size_t due = bounds.size();
     infer_counts(feature.seen, feature.rule);
-    return feature.report("nesting_depth", "lists are nested to another depth",
-                          fmt::format("{} deep, and {} is due", levels.size(),
-                                      due));
+    return feature.report(
+        "nesting_depth", "lists are nested to another depth",
+        fmt::format("{} deep, and {} is due", levels.size(), due));
   }
   for (std::size_t i = 0; i < levels.size(); ++i) {
     ListBounds& level = bounds[i];
@@ -42,8 +42,7 @@ void check_value_count(FeatureCheck& feature) {
 
 }  // namespace
 
-void register_check_value_count(
-    validation::FeatureCheckRegistry& registry) {
+void register_check_value_count(validation::FeatureCheckRegistry& registry) {
   registry.add(
       {.name = "value_count",
        .order = 10,

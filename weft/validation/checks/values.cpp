@@ -21,19 +21,18 @@ void drop_list(FeatureRule& rule) {
 
 void check_utf8(FeatureCheck& feature) {
   FeatureRule& rule = feature.rule;
-  const bool is_text = feature.schema.values_of(rule) != nullptr ||
-                       rule.domain == Domain::kText;
+  const bool is_text =
+      feature.schema.values_of(rule) != nullptr || rule.domain == Domain::kText;
   if (!is_text || feature.seen.invalid_utf8 == 0) return;
   rule.domain = Domain::kAny;
   drop_list(rule);
   const auto count = feature.seen.invalid_utf8;
   feature.report(
       "invalid_utf8", "bytes that are no text",
-      fmt::format("{} of {} values ({}) are no UTF-8", count,
-                  feature.seen.values,
-                  validation::share_text(
-                      static_cast<double>(count) /
-                      static_cast<double>(feature.seen.values))));
+      fmt::format(
+          "{} of {} values ({}) are no UTF-8", count, feature.seen.values,
+          validation::share_text(static_cast<double>(count) /
+                                 static_cast<double>(feature.seen.values))));
 }
 
 // The values that are not listed, as far as they are known, and how many

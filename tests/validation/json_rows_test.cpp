@@ -1,0 +1,98 @@
+#include "weft/validation/json_rows.h"
+
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "weft/validation/check.h"
+#include "weft/validation/infer.h"
+
+namespace weft::json_rows_test {
+namespace {
+
+using namespace validation;
+
+StatisticsSummary summary_of_lines(const std::string& lines) {
+  JsonRows rows(std::make_unique<std::istringstream>(lines), "test.jsonl");
+  Statistics statistics;
+  ColumnBatch batch;
+  while (rows.next(batch)) statistics.add(batch);
+  return summarize(statistics);
+}
+
+TEST(JsonRows, TellTextsFromNumbersAndNullFromEmpty) {
+  const auto data = summary_of_lines(
+      "{\"a\": \"1\", \"l\": [1, 2, 3], \"o\": {\"x\": true}}\n"
+      "{\"a\": null, \"l\": [], \"o\": {\"x\": false}}\n"
+      "\n"
+      "{\"a\": \"2\", \"l\": 4}\n");
+  EXPECT_EQ(data.rows, 3u);
+  const FeatureSummary& a = *data.find("a");
+  EXPECT_EQ(a.type, ValueType::kString);
+  EXPECT_EQ(a.missing(), 1u);
+  EXPECT_EQ(infer_feature(a).domain, Domain::kInteger);
+  const FeatureSummary& l = *data.find("l");
+  EXPECT_EQ(l.missing(), 0u);
+  EXPECT_EQ(l.levels[0].least, 0);
+  EXPECT_EQ(l.levels[0].most, 3);
+  EXPECT_EQ(l.values, 4u);
+  const FeatureSummary& x = *data.find("o.x");
+  EXPECT_EQ(x.present, 2u);
+  EXPECT_EQ(infer_feature(x).domain, Domain::kBool);
+}
+
+TEST(JsonRows, ReadListsOfLists) {
+  const auto data = summary_of_lines(
+      "{\"m\": [[1, 2], [3, 4]]}\n{\"m\": [[5, 6], [7, 8]]}\n");
+  const FeatureRule rule = infer_feature(*data.find("m"));
+  EXPECT_EQ(rule.shape, (std::vector<std::int64_t>{2, 2}));
+  // One row that lacks it, and a shape would be a promise too much.
+  const auto gap = summary_of_lines("{\"m\": [[1]]}\n{}\n");
+  EXPECT_EQ(infer_feature(*gap.find("m")).shape, std::nullopt);
+}
+
+TEST(JsonRows, FindListsThatAreTooShortTooLongOrTooDeep) {
+  const auto data = summary_of_lines("{\"l\": [1, 2]}\n{\"l\": [1]}\n");
+  Schema schema = infer_schema(data);
+  const auto kinds = [&](const std::string& lines) {
+    const auto other = summary_of_lines(lines);
+    std::string found;
+    for (const Anomaly& each : check(schema, {.data = other}).anomalies) {
+      found += each.kind + " ";
+    }
+    return found;
+  };
+  schema.features[0].value_count[0].max = 2;
+  EXPECT_EQ(kinds("{\"l\": [1, 2]}\n"), "");
+  EXPECT_EQ(kinds("{\"l\": [1, 2, 3]}\n"), "many_values ");
+  EXPECT_EQ(kinds("{\"l\": [1]}\n{\"l\": []}\n"), "few_values ");
+  EXPECT_EQ(kinds("{\"l\": [[1]]}\n"), "nesting_depth ");
+  schema.features[0].value_count.clear();
+  schema.features[0].shape = {2};
+  EXPECT_EQ(kinds("{\"l\": [1, 2]}\n"), "");
+  EXPECT_EQ(kinds("{\"l\": [1, 2, 3]}\n"), "shape ");
+  EXPECT_EQ(kinds("{\"l\": [\"1\", \"2\"]}\n"), "wrong_type ");
+}
+
+TEST(JsonRows, RefuseWithTheLine) {
+  const auto refusal = [](const std::string& line) -> std::string {
+    try {
+      summary_of_lines("{\"l\": [1]}\n" + line + "\n");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+      return error.what();
+    }
+    return "accepted";
+  };
+  for (const char* line :
+       {"[1]", "{", "{\"a\": 1, \"a\": 2}", "{\"l\": [{}]}", "{\"l\": [[1]]}",
+        "{\"l\": [null]}", "{\"o\": {\"a\": 1}, \"o.a\": 2}",
+        "{\"l\": [1, [2]]}", "{\"a\": \"\xff\"}"}) {
+    EXPECT_EQ(refusal(line).substr(0, 13), "test.jsonl:2:") << line;
+  }
+  std::string deep = "{\"a\": ";
+  for (int i = 0; i < 100000; ++i) deep += "[";
+  EXPECT_NE(refusal(deep), "accepted");
+}
+
+}  // namespace
+}  // namespace weft::json_rows_test
