@@ -4,6 +4,7 @@
 
 #include "weft/base/file.h"
 #include "weft/data/idle_source.h"
+#include "weft/train/data_schema.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/hooks/log.h"
 #include "weft/train/hooks/measure.h"
@@ -30,6 +31,9 @@ namespace {
 Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
                               WorkerGroup* group,
                               std::optional<PrivateRun>& privacy) {
+                              WorkerGroup* group) {
+  // One looks for all of them, as they have the same data.
+  if (group == nullptr || group->rank() == 0) check_schema(recipe.data);
   const int workers = group == nullptr
                           ? 1
                           : Roles(group->size(), recipe.sync.servers).workers();

@@ -49,6 +49,8 @@ bool is_adult(const fs::path& folder) {
          fs::is_regular_file(folder / "adult.test", ignored);
 }
 
+fs::path adult_table(const fs::path& folder) { return folder / "adult.data"; }
+
 }  // namespace
 
 void register_data_adult(DatasetRegistry& registry) {
@@ -60,6 +62,7 @@ void register_data_adult(DatasetRegistry& registry) {
        .options = table_option_specs(adult_defaults()),
        .open = open_adult,
        .is_in = is_adult,
+       .table = adult_table,
        .sources =
            {{url + "adult.data", "adult.data",
              "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c8"

@@ -35,6 +35,10 @@ bool is_taxi(const std::filesystem::path& folder) {
   return std::filesystem::is_regular_file(folder / "data.csv", ignored);
 }
 
+std::filesystem::path taxi_table(const std::filesystem::path& folder) {
+  return folder / "data.csv";
+}
+
 }  // namespace
 
 void register_data_chicago_taxi(DatasetRegistry& registry) {
@@ -44,6 +48,7 @@ void register_data_chicago_taxi(DatasetRegistry& registry) {
        .options = table_option_specs(taxi_defaults()),
        .open = open_taxi,
        .is_in = is_taxi,
+       .table = taxi_table,
        .sources =
            {{"https://raw.githubusercontent.com/tensorflow/tfx/"
              "b95df4cade22996ab428ac991c2027c23843b0a5/tfx/examples/"

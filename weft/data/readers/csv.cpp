@@ -62,6 +62,11 @@ DatasetSplits open_csv(const DataRequest& request) {
   return splits;
 }
 
+fs::path csv_table(const fs::path& folder) {
+  const fs::path train = folder / "train.csv";
+  return fs::is_regular_file(train) ? train : single_file(folder);
+}
+
 }  // namespace
 
 void register_data_csv(DatasetRegistry& registry) {
@@ -70,6 +75,7 @@ void register_data_csv(DatasetRegistry& registry) {
                 .options = table_option_specs(),
                 .open = open_csv,
                 .is_in = is_csv,
+                .table = csv_table,
                 .terms = "your own data",
                 .is_named_set = false});
 }

@@ -45,6 +45,11 @@ DatasetSplits open_json_lines(const DataRequest& request) {
   return splits;
 }
 
+fs::path json_lines_table(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder, ignored) ? folder : folder / "train.jsonl";
+}
+
 }  // namespace
 
 void register_data_json_lines(DatasetRegistry& registry) {
@@ -53,6 +58,7 @@ void register_data_json_lines(DatasetRegistry& registry) {
                 .options = table_option_specs(),
                 .open = open_json_lines,
                 .is_in = is_json_lines,
+                .table = json_lines_table,
                 .terms = "your own data",
                 .is_named_set = false});
 }

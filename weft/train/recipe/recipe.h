@@ -53,6 +53,7 @@ struct DataRecipe {
   std::string name;
   std::string source;  // of weft/train/sources; the task's own if not given
   std::string folder;  // empty: see weft/data/fetch.h
+  std::string schema;  // what the rows must be, a file; empty: anything
   std::vector<std::string> augment;  // "crop(padding=4)", …: canonical
   Options options;                   // the source's own
 

@@ -1,4 +1,5 @@
 #include "weft/data/augmentation.h"
+#include "weft/data/registry.h"
 #include "weft/train/recipe/entries.h"
 #include "weft/train/step/training_data.h"
 #include "weft/train/step/training_task.h"
@@ -14,6 +15,10 @@ const OptionSpec kDataFolder{
     "folder", std::string(),
     "where the data lie; empty: WEFT_DATA and the places "
     "that weft data names"};
+const OptionSpec kSchema{
+    "schema", std::string(),
+    "what the rows to train on must be (weft validate): training begins only "
+    "if they are"};
 const OptionSpec kAugment{
     .name = "augment",
     .value = std::vector<std::string>(),
@@ -24,6 +29,19 @@ const OptionSpec kAugment{
 std::vector<std::string> read_augment(SectionReader& section) {
   const auto calls = std::get<std::vector<std::string>>(section.read(kAugment));
   return section.blame("augment", [&] { return Augmentations(calls).texts(); });
+}
+
+// A schema is of rows, which only data sets of the readers have.
+std::string read_schema(SectionReader& section, const DataRecipe& data) {
+  const auto schema = std::get<std::string>(section.read(kSchema));
+  if (!schema.empty() && dataset_registry().find(data.name) == nullptr) {
+    section.blame("schema", [&] {
+      throw Error(ErrorCode::kInvalidArgument, std::string(),
+                  "a schema is of a data set, and {} is none", data.name)
+          .hint("weft data lists those that can have one");
+    });
+  }
+  return schema;
 }
 
 void read_data(SectionReader& section, Recipe& recipe) {
@@ -40,6 +58,7 @@ void read_data(SectionReader& section, Recipe& recipe) {
   data.name = std::get<std::string>(section.read(kDataName));
   data.folder = std::get<std::string>(section.read(kDataFolder));
   data.augment = read_augment(section);
+  data.schema = read_schema(section, data);
   // The data declares options of its own: until its name is known, no key of
   // the section can be called unknown.
   // A key that is mistyped is told before the name that it may have been.
@@ -56,6 +75,7 @@ void write_data(const Recipe& recipe, RecipeWriter& out) {
   out.key("source", data.source);
   // An empty folder means that each machine looks for itself (data/fetch.h).
   if (!data.folder.empty()) out.key("folder", data.folder);
+  if (!data.schema.empty()) out.key("schema", data.schema);
   out.key("augment", data.augment);
   out.options(data.options);
 }
@@ -79,7 +99,7 @@ void register_recipe_section_data(RecipeSectionRegistry& sections) {
       {.name = "data",
        .summary = "what is learned from, and where its batches come from",
        .place = 30,
-       .options = {kDataName, kDataSource, kDataFolder, kAugment},
+       .options = {kDataName, kDataSource, kDataFolder, kSchema, kAugment},
        .entries = entries_of_data,
        .read = read_data,
        .write = write_data});
