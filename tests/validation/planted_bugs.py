@@ -82,14 +82,6 @@ def division_by_zero(rows: list[dict]) -> float:
     return sum(1 / row["visits"] for row in rows)
 
 
-def endless_loop(rows: list[dict]) -> float:
-    for row in rows:
-        steps = row["visits"]
-        while steps < 0:  # counts down to a zero that it has passed
-            steps -= 1
-    return 0.0
-
-
 def none(rows: list[dict]) -> float:
     return float(len(rows))
 

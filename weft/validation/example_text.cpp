@@ -18,7 +18,7 @@ std::string json_text(const ExampleItem& item) {
   return "[" + text + "]";
 }
 
-// A list of one is its value, as one who reads a row expects it.
+// In a table, which has no lists, a list of one is its value.
 const ExampleItem& unwrapped(const ExampleItem& item) {
   const bool is_one =
       item.is_list && item.items.size() == 1 && !item.items[0].is_list;
@@ -63,7 +63,7 @@ std::string json_lines_text(const Examples& examples) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (!row[i]) continue;
       line += (line.empty() ? "" : ", ") + toml_string(examples.names[i]) +
-              ": " + json_text(unwrapped(*row[i]));
+              ": " + json_text(*row[i]);
     }
     text += "{" + line + "}\n";
   }
@@ -86,10 +86,6 @@ void add_item(const ExampleItem& item, std::size_t depth, Column& column,
 
 }  // namespace
 
-std::string text_of(const ExampleItem& item) {
-  return json_text(unwrapped(item));
-}
-
 std::string text_of(const Examples& examples, ExampleFormat format) {
   return format == ExampleFormat::kCsv ? csv_text(examples)
                                        : json_lines_text(examples);
@@ -110,6 +106,7 @@ ColumnBatch columns_of(const Examples& examples, ExampleFormat format) {
       if (is_missing) {
         column.levels[0].push_back(-1);
       } else {
+        if (!row[i]->is_list) column.levels[0].push_back(1);
         add_item(*row[i], 0, column, batch);
       }
     }

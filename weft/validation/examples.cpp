@@ -145,7 +145,7 @@ class ListMaker {
   ListMaker(const FeatureRule& rule, ValueMaker& values, Draws& draws)
       : rule_(rule), values_(values), draws_(draws) {}
 
-  ExampleItem next() { return level(0); }
+  ExampleItem next() { return is_scalar(rule_) ? values_.next() : level(0); }
 
  private:
   std::size_t depth() const {
@@ -275,6 +275,12 @@ void refuse_lists(const Examples& examples) {
 }
 
 }  // namespace
+
+bool is_scalar(const FeatureRule& rule) {
+  if (rule.shape) return *rule.shape == std::vector<std::int64_t>{1};
+  if (rule.value_count.empty()) return true;
+  return rule.value_count == std::vector<ListBounds>{{1, 1}};
+}
 
 Examples make_examples(const Schema& schema, std::size_t count,
                        std::uint64_t seed, const std::string& environment,

@@ -46,10 +46,13 @@ Examples make_examples(const Schema& schema, std::size_t count,
                        std::uint64_t seed, const std::string& environment,
                        ExampleFormat format);
 
+// Whether each row that has the feature has exactly one value, which then
+// stands for itself, and not as a list of one.
+bool is_scalar(const FeatureRule& rule);
+
 // As a program reads them: numbers as JSON has them, with NaN and Infinity as
 // Python and others write them.
 std::string text_of(const Examples& examples, ExampleFormat format);
-std::string text_of(const ExampleItem& item);
 
 ColumnBatch columns_of(const Examples& examples, ExampleFormat format);
 

@@ -136,7 +136,8 @@ void exclude_value(const Schema& schema, FeatureRule& rule,
 }  // namespace
 
 ExampleItem plain_item(const Schema& schema, const FeatureRule& rule) {
-  return plain_list(rule, plain_value(schema, rule), 0);
+  const ExampleItem value = plain_value(schema, rule);
+  return is_scalar(rule) ? value : plain_list(rule, value, 0);
 }
 
 void exclude(const Schema& schema, FeatureRule& rule,
