@@ -91,16 +91,15 @@ ValidateChecked check_data(const ValidateData& data,
     rows.data = name;
     return validation::summarize(validation::statistics_of(rows, options));
   };
-  std::optional<validation::StatisticsSummary> previous;
-  std::optional<validation::StatisticsSummary> serving;
-  if (!against.previous.empty()) previous = summary_of(against.previous);
-  if (!against.serving.empty()) serving = summary_of(against.serving);
-  ValidateChecked checked{summary_of(data.rows.data), {}};
-  checked.report =
-      validation::check(schema, {.data = checked.data,
-                                 .previous = previous ? &*previous : nullptr,
-                                 .serving = serving ? &*serving : nullptr,
-                                 .environment = against.environment});
+  ValidateChecked checked{summary_of(data.rows.data), {}, {}, {}};
+  if (!against.previous.empty())
+    checked.previous = summary_of(against.previous);
+  if (!against.serving.empty()) checked.serving = summary_of(against.serving);
+  checked.report = validation::check(
+      schema, {.data = checked.data,
+               .previous = checked.previous ? &*checked.previous : nullptr,
+               .serving = checked.serving ? &*checked.serving : nullptr,
+               .environment = against.environment});
   return checked;
 }
 

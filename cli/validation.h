@@ -1,6 +1,7 @@
 // What the verbs below weft validate share.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ void add_schema_options(CLI::App& verb, ValidateAgainst& against);
 
 struct ValidateChecked {
   validation::StatisticsSummary data;
+  std::optional<validation::StatisticsSummary> previous;
+  std::optional<validation::StatisticsSummary> serving;
   validation::CheckReport report;
 };
 ValidateChecked check_data(const ValidateData& data,

@@ -111,7 +111,8 @@ void check(const ServeArguments& arguments) {
 
 ServeArguments parse_serve_arguments(int argc, char** argv) {
   ServeArguments arguments;
-  auto& [executors, repository, deadline, access] = arguments.server;
+  auto& [executors, repository, deadline, access, request_log] =
+      arguments.server;
   auto& http = arguments.http;
   executors.threads = thread_count();
   executors.executors = 0;
@@ -142,6 +143,8 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
   auto* grpc = app.add_option("--grpc-port", arguments.grpc->port,
                               "of gRPC; 0: any that is free")
                    ->capture_default_str();
+  std::string request_file;
+  std::uint64_t request_log_bytes = std::uint64_t{1} << 30;
   bool is_http_alone = false;
   app.add_flag("--no-grpc", is_http_alone, "serve HTTP alone")->excludes(grpc);
   app.add_option("--threads", executors.threads,
@@ -195,6 +198,14 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
                  "that read and write HTTP")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
+  app.add_option("--log-requests", request_file,
+                 "write the features of each request there, an object a line, "
+                 "for weft validate skew")
+      ->type_name("FILE.jsonl");
+  app.add_option("--log-bytes", request_log_bytes,
+                 "that the log of requests may have; then no more is written")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   time("--drain", arguments.drain, "30s",
        "how long SIGTERM waits for what has come in");
 
@@ -211,6 +222,10 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
   if (watch != "off") repository.watch_every = parse_duration("--watch", watch);
   for (const std::string& text : warm_up) parse_warm_up(text, repository);
   read_token(token_file, arguments);
+  if (!request_file.empty()) {
+    request_log =
+        std::make_shared<serve::RequestLog>(request_file, request_log_bytes);
+  }
   if (is_http_alone) arguments.grpc.reset();
   if (arguments.grpc) {
     arguments.grpc->address = http.address;

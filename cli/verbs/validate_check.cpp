@@ -7,7 +7,9 @@
 #include "cli/validation.h"
 #include "cli/verb.h"
 
+#include "weft/base/file.h"
 #include "weft/validation/report_json.h"
+#include "weft/validation/report_page.h"
 #include "weft/validation/schema_text.h"
 
 namespace weft::cli {
@@ -21,14 +23,32 @@ constexpr const char* kValidateCheckFooter =
 struct ValidateCheckArguments {
   ValidateData data;
   ValidateAgainst against;
+  std::string page;
   bool as_json = false;
 };
+
+// With what the data were compared with, if anything, behind them.
+void write_page(const ValidateCheckArguments& arguments,
+                const ValidateChecked& checked) {
+  validation::ReportPage page{.title = arguments.data.rows.data,
+                              .data = checked.data,
+                              .report = &checked.report};
+  if (checked.previous) {
+    page.other = &*checked.previous;
+    page.other_title = arguments.against.previous;
+  } else if (checked.serving) {
+    page.other = &*checked.serving;
+    page.other_title = arguments.against.serving;
+  }
+  write_file(arguments.page, validation::html_of(page));
+}
 
 void validate_check(const ValidateCheckArguments& arguments) {
   const validation::Schema schema =
       validation::load_schema(arguments.against.schema);
   const ValidateChecked checked =
       check_data(arguments.data, schema, arguments.against);
+  if (!arguments.page.empty()) write_page(arguments, checked);
   if (arguments.as_json) {
     print_json(validation::to_json(checked.report));
   } else {
@@ -46,6 +66,10 @@ void add_validate_check(CLI::App& verb) {
   auto arguments = std::make_shared<ValidateCheckArguments>();
   add_data_options(verb, arguments->data);
   add_schema_options(verb, arguments->against);
+  verb.add_option("--html", arguments->page,
+                  "a page for people, with the anomalies and a chart for each "
+                  "feature")
+      ->type_name("FILE");
   verb.add_flag("--json", arguments->as_json,
                 "print one JSON object, and nothing else on standard output");
   verb.footer(kValidateCheckFooter);

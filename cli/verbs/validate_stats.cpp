@@ -13,6 +13,7 @@
 #include "weft/comm/transport/local_ranks.h"
 #include "weft/validation/reduction.h"
 #include "weft/validation/report_json.h"
+#include "weft/validation/report_page.h"
 
 namespace weft::cli {
 namespace {
@@ -22,6 +23,7 @@ struct ValidateStatsArguments {
   std::vector<std::string> more;  // data, behind the first
   RankArguments ranks;
   std::string out;
+  std::string page;
   bool as_json = false;
 };
 
@@ -69,6 +71,11 @@ void validate_stats(const ValidateStatsArguments& arguments) {
   }
   const validation::StatisticsSummary summary =
       validation::summarize(statistics);
+  if (!arguments.page.empty()) {
+    write_file(arguments.page,
+               validation::html_of(
+                   {.title = arguments.data.rows.data, .data = summary}));
+  }
   if (arguments.as_json) return print_json(validation::to_json(summary));
   fmt::print("{}: {} rows\n{}", printable(arguments.data.rows.data),
              grouped(static_cast<std::int64_t>(summary.rows)),
@@ -90,6 +97,9 @@ void add_validate_stats(CLI::App& verb) {
   verb.add_option("-o,--out", arguments->out,
                   "keep the statistics, to be given in place of the data")
       ->type_name("FILE.stats");
+  verb.add_option("--html", arguments->page,
+                  "a page for people, with a chart for each feature")
+      ->type_name("FILE");
   verb.add_flag("--json", arguments->as_json,
                 "print one JSON object, and nothing else on standard output");
   verb.callback([arguments] { validate_stats(*arguments); });

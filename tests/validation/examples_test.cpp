@@ -97,14 +97,14 @@ TEST(Examples, HaveListsAsTheSchemaSays) {
       "[feature.i]\ntype = \"string\"\ndomain = \"integer\"\n",
       "test");
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const std::string lines = text_of(
-        make_examples(schema, 40, seed, "", ExampleFormat::kJsonLines),
-        ExampleFormat::kJsonLines);
-    EXPECT_EQ(anomalies_of(
-                  schema,
-                  JsonRows(std::make_unique<std::istringstream>(lines), "test"),
-                  ""),
-              "")
+    const std::string lines =
+        text_of(make_examples(schema, 40, seed, "", ExampleFormat::kJsonLines),
+                ExampleFormat::kJsonLines);
+    EXPECT_EQ(
+        anomalies_of(
+            schema,
+            JsonRows(std::make_unique<std::istringstream>(lines), "test"), ""),
+        "")
         << lines;
   }
 }
@@ -131,8 +131,8 @@ TEST(Examples, ReachTheEdges) {
   EXPECT_TRUE(has("price", "Infinity"));
   EXPECT_FALSE(has("price", "NaN"));
   EXPECT_TRUE(has("colour", "a stranger"));
-  EXPECT_TRUE(std::ranges::any_of(
-      examples.rows, [](const Example& row) { return !row[0]; }));
+  EXPECT_TRUE(std::ranges::any_of(examples.rows,
+                                  [](const Example& row) { return !row[0]; }));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "weft/train/model_in_use.h"
+
 namespace weft::serve {
 namespace {
 
@@ -57,6 +59,7 @@ std::vector<std::size_t> places_of(const ServedModel& model,
 Server::Server(const ServerOptions& options)
     : deadline_(options.deadline),
       access_(options.access),
+      request_log_(options.request_log),
       executors_(options.executors, metrics_),
       predictions_(executors_, options.deadline),
       repository_(options.repository, executors_, metrics_) {}
@@ -75,8 +78,13 @@ Server::Ticket Server::submit(const LaneRef& lane, InferCall call,
                               Answered done) {
   const ServedModel& model = lane->model();
   const auto request = std::make_shared<Request>();
+  std::vector<NamedTensor> logged;
+  if (request_log_ != nullptr) logged = call.inputs;
   request->inputs = in_order(model, call.inputs);
   model.admit(*request);
+  if (request_log_ != nullptr) {
+    request_log_->add({model.name(), model.version(), call.id}, logged);
+  }
   request->arrival = Clock::now();
   request->deadline = request->arrival + call.timeout.value_or(deadline_);
   InferAnswer answer{.model = model.name(),
@@ -105,8 +113,14 @@ void Server::cancel(const Ticket& ticket) {
 
 void Server::predict(const std::string& model, const std::string& version,
                      PersonInput input, Predictions::Answered done) {
-  predictions_.ask(repository_.find(model, version), std::move(input),
-                   std::move(done));
+  const LaneRef lane = repository_.find(model, version);
+  // Pictures and sentences have no features; rows of tables have.
+  const ModelInUse* in_use = lane->model().in_use();
+  if (request_log_ != nullptr && in_use != nullptr &&
+      in_use->description().table() != nullptr) {
+    request_log_->add({lane->model().name(), lane->model().version()}, input);
+  }
+  predictions_.ask(lane, std::move(input), std::move(done));
 }
 
 void Server::end() {

@@ -17,6 +17,7 @@
 #include "weft/serve/access.h"
 #include "weft/serve/predictions.h"
 #include "weft/serve/repository.h"
+#include "weft/serve/request_log.h"
 
 namespace weft::serve {
 
@@ -25,6 +26,7 @@ struct ServerOptions {
   RepositoryOptions repository = {};
   Duration deadline = std::chrono::seconds(30);  // of requests that say none
   Access access = {};
+  std::shared_ptr<RequestLog> request_log = {};  // null: none is kept
 };
 
 struct InferCall {
@@ -90,6 +92,7 @@ class Server {
 
   Duration deadline_;
   Access access_;
+  std::shared_ptr<RequestLog> request_log_;
   Metrics metrics_;
   Executors executors_;
   Predictions predictions_;
