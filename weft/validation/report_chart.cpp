@@ -207,7 +207,7 @@ std::string values_chart(const FeatureSummary& feature,
         static_cast<double>(value.count) / static_cast<double>(feature.values);
     const std::string title =
         fmt::format("{}: {:.3g} %", html_text(value.text, 80), 100 * share);
-    content += label(kNames - 6, y + 11, "end", html_text(value.text, 22));
+    content += label(kNames - 6, y + 11, "end", html_text(value.text, 18));
     content += rectangle(kNames, y + 1, room * share / most, kBarHeight - 3,
                          "ours", title);
     content += label(kNames + room * share / most + 4, y + 11, "start",
