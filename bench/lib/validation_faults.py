@@ -195,5 +195,9 @@ def reviewed(schema: str, table: Table, rows: int, is_table: bool) -> str:
                      if not line.startswith(key + " = ")]
             lines.append(rule)
         found.append("\n".join(lines))
+        rules.pop(name, None)
+    # Columns that the first day has not, and that are known to exist.
+    found += [f"[feature.{name}]\n" + "\n".join(lines)
+              for name, lines in rules.items()]
     return ("\n\n".join(found) +
             f"\n\n[dataset]\nmin_rows = {rows // 2}\nmax_rows = {rows * 2}\n")

@@ -13,6 +13,7 @@ from weft import onnx as onnx
 from weft import ops as ops
 from weft import optim as optim
 from weft import train as train
+from weft import validation as validation
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -56,6 +56,9 @@
 #define LLVMFuzzerTestOneInput fuzz_json_lines
 #include "tests/fuzz/json_lines_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_json_rows
+#include "tests/fuzz/json_rows_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_libsvm
 #include "tests/fuzz/libsvm_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -77,11 +80,20 @@
 #define LLVMFuzzerTestOneInput fuzz_safetensors
 #include "tests/fuzz/safetensors_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_schema
+#include "tests/fuzz/schema_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_statistics
+#include "tests/fuzz/statistics_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_stream
 #include "tests/fuzz/stream_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_survey
 #include "tests/fuzz/survey_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_table_rows
+#include "tests/fuzz/table_rows_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_text
 #include "tests/fuzz/text_fuzz.cpp"
@@ -132,6 +144,7 @@ const Target kTargets[] = {
     {"idx", fuzz_idx},
     {"image", fuzz_image},
     {"json_lines", fuzz_json_lines},
+    {"json_rows", fuzz_json_rows},
     {"libsvm", fuzz_libsvm},
     {"members", fuzz_members},
     {"objects", fuzz_objects},
@@ -139,8 +152,11 @@ const Target kTargets[] = {
     {"recipe", fuzz_recipe},
     {"records", fuzz_records},
     {"safetensors", fuzz_safetensors},
+    {"schema", fuzz_schema},
+    {"statistics", fuzz_statistics},
     {"stream", fuzz_stream},
     {"survey", fuzz_survey},
+    {"table_rows", fuzz_table_rows},
     {"text", fuzz_text},
     {"tree", fuzz_tree},
 #ifdef WEFT_SERVE

@@ -46,6 +46,7 @@ class Stubs(unittest.TestCase):
             ("onnx.pyi", weft.onnx),
             ("optim.pyi", weft.optim),
             ("train.pyi", weft.train),
+            ("validation.pyi", weft.validation),
         ):
             missing = [n for n in defined(stub) if not hasattr(module, n)]
             self.assertEqual(missing, [], stub)
@@ -55,7 +56,7 @@ class Stubs(unittest.TestCase):
 
         known = defined("__init__.pyi")
         self.assertEqual(set(weft.functions.__all__) - known, set())
-        for module in (weft.onnx, weft.optim, weft.train):
+        for module in (weft.onnx, weft.optim, weft.train, weft.validation):
             stub = module.__name__.removeprefix("weft.") + ".pyi"
             self.assertEqual(set(module.__all__) - defined(stub), set())
 

@@ -58,6 +58,9 @@ ListLengths ListLengths::read(StateReader& in) {
     *value = in.number<std::int64_t>();
   }
   lengths.quantiles = QuantileSketch::read(in);
+  if (lengths.quantiles.count() != lengths.lists) {
+    in.fail("lists and their lengths differ in number");
+  }
   return lengths;
 }
 

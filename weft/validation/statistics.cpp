@@ -183,6 +183,9 @@ Statistics Statistics::read(StateReader& in) {
     statistics.places_[name] = statistics.features_.size();
     statistics.features_.emplace_back(std::move(name),
                                       FeatureStatistics::read(in));
+    if (statistics.features_.back().second.rows() > statistics.rows_) {
+      in.fail("a feature is in more rows than there are");
+    }
   }
   const std::size_t slices = in.count(8);
   if (slices > kMostSlices) in.fail("they have too many slices");

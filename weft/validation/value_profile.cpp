@@ -122,6 +122,11 @@ ValueProfile ValueProfile::read(StateReader& in) {
   profile.weighted = Moments::read(in);
   profile.numbers = QuantileSketch::read(in);
   profile.distinct = HyperLogLog::read(in);
+  if (profile.numbers.count() + profile.nans + profile.positive_infinities +
+          profile.negative_infinities !=
+      profile.integers + profile.floats) {
+    in.fail("numbers and their quantiles differ in number");
+  }
   return profile;
 }
 
