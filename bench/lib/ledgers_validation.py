@@ -250,7 +250,7 @@ def measure_ranks(where: Setting) -> dict:
         command = [weft(where), "validate", "stats", *parts, "--json"]
         alone = answer(command)["features"]
         together = answer([*command, "--workers", 4])["features"]
-    # Of features with more values than are counted, the sketches.
+    # Those of features with more values than are counted, the sketches.
     exact = [(a, b) for a, b in zip(alone, together) if a["is_exact"]]
     same = sum(a == b for a, b in exact)
     for a, b in zip(alone, together):

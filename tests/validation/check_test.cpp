@@ -157,7 +157,7 @@ TEST(Check, AllowsExactlyTheShareOfOtherValues) {
   EXPECT_EQ(found(schema, table_of({{"a", 90}, {"b", 10}})), "");
   EXPECT_EQ(found(schema, table_of({{"a", 89}, {"b", 11}})),
             "unexpected_values ");
-  // By itself all must be listed, and one of a million is one too many.
+  // Without a share all must be listed, and one of a million is one too many.
   StatisticsSummary data{.rows = 1'000'000, .features = {}, .slices = {}};
   data.features.push_back(
       {.name = "x",

@@ -41,7 +41,7 @@ TEST(Distance, OfSharesIsThatOfTheOneThatMovedMost) {
                        second.features[0], "");
   EXPECT_DOUBLE_EQ(found.distance.value, 0.3);
   EXPECT_EQ(found.distance.where, "D");
-  // By counts: 50 against 40 of 200, and 30 against none.
+  // In counts it is 50 against 40 of 200, and 30 against none.
   const auto counted =
       measure_distance(distance_registry().get("normalized_difference"),
                        first.features[0], second.features[0], "");

@@ -40,7 +40,7 @@ struct FeatureSkew {
     std::string test;
   };
   std::vector<Sample> samples = {};
-  // By the values of training and serving, which are few.
+  // They are counted by the values of training and serving, which are few.
   std::map<std::pair<std::string, std::string>, std::uint64_t> confusion = {};
 
   std::uint64_t diff() const { return base_only + test_only + mismatch; }
