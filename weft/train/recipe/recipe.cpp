@@ -4,23 +4,13 @@
 
 #include "weft/base/file.h"
 #include "weft/train/recipe/section_def.h"
+#include "weft/train/recipe/toml_text.h"
 
 namespace weft {
 namespace {
 
 // A recipe is written by hand; more than this is something else.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-
-toml::table parse_toml(std::string_view text, std::string_view where) {
-  try {
-    return toml::parse(text, where);
-  } catch (const toml::parse_error& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}:{}:{}", where, error.source().begin.line,
-                            error.source().begin.column),
-                std::string(error.description()));
-  }
-}
 
 Error bad_override(std::string message, const std::string& override) {
   return Error(ErrorCode::kInvalidArgument, std::string(), std::move(message))

@@ -1,0 +1,55 @@
+// n - o beside a clause `d < A +/- B`: where models agree they gain nothing, so
+// that the variance is at most the share on which they differ. The clause of d
+// is judged by itself, without labels; where it is not false, d is below
+// A + 2 B with its own share of the risk, and
+// N = ln(2 / delta) / (p h(epsilon / p)) with p = A + 2 B (Renggli et al.,
+// section 4.1; both sides, as the paper has it).
+#include <numbers>
+
+#include "weft/gate/bennett.h"
+#include "weft/gate/bound.h"
+
+namespace weft {
+namespace {
+
+// The least of A + 2 B, and nothing where no clause bounds d.
+std::optional<double> bounded_difference(const GateCondition& condition) {
+  std::optional<double> least;
+  for (const GateClause& clause : condition.clauses) {
+    const auto bound = as_one_variable(clause);
+    if (!bound || bound->variable != GateVariable::kDifferent ||
+        bound->is_greater || bound->threshold <= 0) {
+      continue;
+    }
+    const double difference = bound->threshold + 2 * bound->tolerance;
+    if (difference < least.value_or(1)) least = difference;
+  }
+  return least;
+}
+
+std::optional<BoundAnswer> answer_small_difference(
+    const BoundQuestion& question) {
+  const auto tolerance = tolerance_of_gain(question.clause);
+  const auto difference = bounded_difference(question.terms.condition);
+  if (!tolerance || !difference) return std::nullopt;
+  const auto points = whole_points((std::numbers::ln2 - question.log_failure) /
+                                   bennett_rate(*difference, *tolerance));
+  if (!points) return std::nullopt;
+  return BoundAnswer{
+      .bound = "small-difference",
+      .points = *points,
+      .difference = *difference,
+      .why = fmt::format("the condition lets the models differ on {:.4g} of "
+                         "the points at most",
+                         *difference)};
+}
+
+}  // namespace
+
+void register_gate_bound_small_difference(GateBoundRegistry& bounds) {
+  bounds.add({.name = "small-difference",
+              .summary = "n - o beside a clause d < A +/- B",
+              .answer = answer_small_difference});
+}
+
+}  // namespace weft
