@@ -87,6 +87,8 @@ int run(int argc, char** argv) {
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", error.what(),
                               verbs.empty() ? "" : " " + verbs[0]->get_name()));
+  } catch (const AnsweredWith& answered) {
+    return answered.exit_code;
     // Another process has said what went wrong.
   } catch (const Reported& reported) {
     return exit_code(reported.code);

@@ -34,6 +34,11 @@ struct VerbDef {
 
 using VerbRegistry = Registry<VerbDef>;
 
+// Ends the program with an exit code that is its answer, which it has printed.
+struct AnsweredWith {
+  int exit_code;
+};
+
 // Ends the program with an exit code of its own: another process has said why.
 struct Reported {
   ErrorCode code;

@@ -2,6 +2,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/file.h"
+#include "weft/base/utf8.h"
 #include "weft/data/json_lines.h"
 
 namespace weft {
@@ -34,6 +35,9 @@ IdTable::IdTable(const Records& records, std::string_view column)
     if (is_missing(value)) {
       throw Error(ErrorCode::kDataLoss, records.place(row),
                   "the {} of point '{}' is missing", column, shown(id));
+    }
+    if (!is_utf8(id) || !is_utf8(value)) {
+      throw Error(ErrorCode::kDataLoss, records.place(row), "is no UTF-8 text");
     }
     if (!values_.emplace(id, value).second) {
       throw Error(ErrorCode::kDataLoss, records.place(row),

@@ -28,8 +28,8 @@ Records records_from_csv(std::string_view text, std::string where);
 class IdTable {
  public:
   // Throws Error(kInvalidArgument) for a table without the columns, and
-  // Error(kDataLoss) with the line for an id that comes twice, and for a value
-  // that is missing ("", "NaN").
+  // Error(kDataLoss) with the line for an id that comes twice, for a value
+  // that is missing ("", "NaN"), and for what is no UTF-8.
   IdTable(const Records& records, std::string_view column);
 
   const std::string& where() const { return where_; }

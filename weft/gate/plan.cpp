@@ -75,8 +75,10 @@ GatePlan plan_gate(const GateTerms& terms) {
       }
       difference = std::max(difference, answer.difference);
     }
+    plan.points_at_best = std::max(plan.points_at_best, answer.points_without);
     plan.clauses.push_back(answer);
   }
+  plan.points_at_best = std::max(plan.points_at_best, plan.points);
   if (plan.labels_differences_only && difference > 0) {
     // Shares as 0.1 are no doubles: 2188.9 is 2189, but 2189.0000001 is, too.
     plan.labels_a_commit = static_cast<std::int64_t>(

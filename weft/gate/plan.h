@@ -19,6 +19,9 @@ struct GatePlan {
   std::int64_t labelled = 0;
   // All points of the set, those without labels included.
   std::int64_t points = 0;
+  // With so many points, clauses are judged although models differ more than
+  // was expected; at least `points`.
+  std::int64_t points_at_best = 0;
   // What Hoeffding's inequality alone would have labelled.
   std::int64_t baseline = 0;
   // Whether labels are asked for only where models differ.

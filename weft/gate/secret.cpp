@@ -1,0 +1,145 @@
+#include "weft/gate/secret.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include "weft/base/error.h"
+#include "weft/base/file.h"
+
+namespace weft {
+namespace {
+
+constexpr int kBase64 = sodium_base64_VARIANT_ORIGINAL;
+
+void check_only_owner_reads(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    throw Error(ErrorCode::kUnavailable, path.string(),
+                "the gate's key cannot be read: {}",
+                std::generic_category().message(errno))
+        .hint("weft gate key FILE makes one");
+  }
+  if ((status.st_mode & 077) != 0) {
+    throw Error(ErrorCode::kInvalidArgument, path.string(),
+                "others may read or write the gate's key (mode {:04o})",
+                status.st_mode & 07777)
+        .hint(fmt::format("chmod 600 {}, and a new key if they have",
+                          path.string()));
+  }
+}
+
+}  // namespace
+
+GateKey GateKey::make() {
+  GateKey key;
+  crypto_secretbox_keygen(key.key_.data());
+  return key;
+}
+
+GateKey::~GateKey() { sodium_memzero(key_.data(), key_.size()); }
+
+GateKey GateKey::from_text(std::string_view text, const std::string& where) {
+  GateKey key;
+  std::size_t length = 0;
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  if (text.size() != 2 * key.key_.size() ||
+      sodium_hex2bin(key.key_.data(), key.key_.size(), text.data(), text.size(),
+                     /*ignore=*/nullptr, &length, /*end=*/nullptr) != 0 ||
+      length != key.key_.size()) {
+    throw Error(ErrorCode::kInvalidArgument, where,
+                "a gate's key is {} hexadecimal digits", 2 * key.key_.size());
+  }
+  return key;
+}
+
+GateKey GateKey::load(const std::filesystem::path& path) {
+  if (!path.empty()) {
+    check_only_owner_reads(path);
+    return from_text(read_text(path, 4096), path.string());
+  }
+  const char* text = std::getenv(kGateKeyVariable);
+  if (text == nullptr) {
+    throw Error(ErrorCode::kUnavailable, "gate",
+                "there is no key: the gate file names none, and {} is not set",
+                kGateKeyVariable)
+        .hint("weft gate key FILE makes one, and key = \"FILE\" names it");
+  }
+  return from_text(text, kGateKeyVariable);
+}
+
+void GateKey::save(const std::filesystem::path& path) const {
+  std::string text(2 * key_.size() + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), key_.data(), key_.size());
+  text.back() = '\n';
+  // The file has its mode before it has its content.
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) {
+    throw Error(ErrorCode::kUnavailable, path.string(),
+                "the key cannot be written: {}",
+                std::generic_category().message(errno));
+  }
+  const ssize_t written = ::write(file, text.data(), text.size());
+  const bool is_safe = written == std::ssize(text) && ::fsync(file) == 0;
+  ::close(file);
+  sodium_memzero(text.data(), text.size());
+  if (!is_safe) {
+    throw Error(ErrorCode::kExhausted, path.string(),
+                "the key could not be written");
+  }
+}
+
+std::string GateKey::id() const {
+  std::array<std::uint8_t, crypto_generichash_BYTES_MIN> digest{};
+  crypto_generichash(digest.data(), digest.size(), key_.data(), key_.size(),
+                     /*key=*/nullptr, 0);
+  std::string text;
+  for (std::size_t i = 0; i < 8; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+std::string GateKey::seal(std::string_view text) const {
+  std::vector<std::uint8_t> box(crypto_secretbox_NONCEBYTES +
+                                crypto_secretbox_MACBYTES + text.size());
+  randombytes_buf(box.data(), crypto_secretbox_NONCEBYTES);
+  crypto_secretbox_easy(box.data() + crypto_secretbox_NONCEBYTES,
+                        reinterpret_cast<const unsigned char*>(text.data()),
+                        text.size(), box.data(), key_.data());
+  std::string sealed(sodium_base64_encoded_len(box.size(), kBase64), '\0');
+  sodium_bin2base64(sealed.data(), sealed.size(), box.data(), box.size(),
+                    kBase64);
+  sealed.pop_back();  // the zero behind it
+  return sealed;
+}
+
+std::string GateKey::open(std::string_view sealed) const {
+  constexpr std::size_t kOverhead =
+      crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES;
+  std::vector<std::uint8_t> box(sealed.size());
+  std::size_t length = 0;
+  std::string text;
+  const bool is_base64 =
+      sodium_base642bin(box.data(), box.size(), sealed.data(), sealed.size(),
+                        /*ignore=*/nullptr, &length, /*end=*/nullptr,
+                        kBase64) == 0 &&
+      length >= kOverhead;
+  if (is_base64) text.resize(length - kOverhead);
+  if (!is_base64 ||
+      crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(text.data()),
+                                 box.data() + crypto_secretbox_NONCEBYTES,
+                                 length - crypto_secretbox_NONCEBYTES,
+                                 box.data(), key_.data()) != 0) {
+    throw Error(ErrorCode::kDataLoss, "gate",
+                "what the ledger keeps sealed does not open: it was sealed "
+                "with another key, or changed since");
+  }
+  return text;
+}
+
+}  // namespace weft
