@@ -5,6 +5,64 @@
 #include "weft/base/error.h"
 
 namespace weft {
+namespace {
+
+// Counts what two models say against what is true.
+class PredictionCounter final : public GateCounter {
+ public:
+  PredictionCounter(const GatePredictions& predictions,
+                    std::span<const std::optional<std::string>> labels)
+      : predictions_(predictions), labels_(labels) {}
+
+  bool differ(std::size_t place) const {
+    return !predictions_.old.empty() &&
+           predictions_.now[place] != predictions_.old[place];
+  }
+  std::int64_t points() const override { return std::ssize(predictions_.now); }
+  std::int64_t differences(std::int64_t points) const override {
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < points; ++i) {
+      count += differ(static_cast<std::size_t>(i));
+    }
+    return count;
+  }
+  GateCounts count(const GateClause& clause,
+                   std::int64_t points) const override {
+    GateCounts counts{.points = points};
+    auto& [now, old, differing] = counts.of;
+    differing = differences(points);
+    if (!clause.needs_labels()) return counts;
+    for (std::int64_t i = 0; i < points; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      if (clause.cancels_where_models_agree() && !differ(place)) continue;
+      WEFT_CHECK(labels_[place].has_value());
+      now += predictions_.now[place] == *labels_[place];
+      old += !predictions_.old.empty() &&
+             predictions_.old[place] == *labels_[place];
+    }
+    return counts;
+  }
+
+ private:
+  const GatePredictions& predictions_;
+  std::span<const std::optional<std::string>> labels_;
+};
+
+ClauseVerdict judge_clause(const GateClause& clause, std::int64_t points,
+                           const GateCounter& counter) {
+  ClauseVerdict verdict{.points = points};
+  if (points == 0) return verdict;
+  const GateCounts counts = counter.count(clause, points);
+  verdict.truth = truth_of(clause, counts);
+  for (std::size_t i = 0; i < kGateVariables; ++i) {
+    verdict.estimate += clause.coefficients[i].value() *
+                        static_cast<double>(counts.of[i]) /
+                        static_cast<double>(counts.points);
+  }
+  return verdict;
+}
+
+}  // namespace
 
 void check_needs_no_old_model(const GateCondition& condition) {
   for (const GateClause& clause : condition.clauses) {
@@ -36,96 +94,65 @@ GateJudge::GateJudge(const GateTerms& terms, const GatePlan& plan,
   }
 }
 
-std::int64_t GateJudge::differences(std::int64_t points) const {
-  std::int64_t count = 0;
-  if (predictions_.old.empty()) return count;
-  for (std::int64_t i = 0; i < points; ++i) {
-    count += differ(static_cast<std::size_t>(i));
-  }
-  return count;
-}
-
-std::int64_t GateJudge::points_of(std::size_t clause) const {
-  const BoundAnswer& answer = plan_.clauses[clause];
-  if (!answer.filter) return answer.points;
-  const double found = static_cast<double>(differences(answer.filter->points));
-  if (found <=
-      answer.filter->most * static_cast<double>(answer.filter->points)) {
-    return answer.points;
-  }
-  return answer.points_without <= std::ssize(predictions_.now)
-             ? answer.points_without
-             : 0;
-}
-
 std::vector<std::size_t> GateJudge::needed_labels() const {
+  const PredictionCounter counter(predictions_, {});
   std::int64_t all = 0;
   std::int64_t differing = 0;
   for (std::size_t i = 0; i < terms_.condition.clauses.size(); ++i) {
     const GateClause& clause = terms_.condition.clauses[i];
+    const std::int64_t points = judged_points(plan_, i, counter);
     if (!clause.needs_labels()) {
-      if (judge_clause(i, {}).truth == Truth::kFalse) return {};
+      if (judge_clause(clause, points, counter).truth == Truth::kFalse) {
+        return {};
+      }
     } else if (clause.cancels_where_models_agree()) {
-      differing = std::max(differing, points_of(i));
+      differing = std::max(differing, points);
     } else {
-      all = std::max(all, points_of(i));
+      all = std::max(all, points);
     }
   }
   std::vector<std::size_t> places;
   for (std::int64_t i = 0; i < std::max(all, differing); ++i) {
     const auto place = static_cast<std::size_t>(i);
-    if (i < all || differ(place)) places.push_back(place);
+    if (i < all || counter.differ(place)) places.push_back(place);
   }
   return places;
 }
 
-ClauseVerdict GateJudge::judge_clause(
-    std::size_t number,
-    std::span<const std::optional<std::string>> labels) const {
-  const GateClause& clause = terms_.condition.clauses[number];
-  ClauseVerdict verdict;
-  verdict.points = points_of(number);
-  if (verdict.points == 0) return verdict;
-  GateCounts counts{.points = verdict.points};
-  counts.of[static_cast<std::size_t>(GateVariable::kDifferent)] =
-      differences(verdict.points);
-  if (clause.needs_labels()) {
-    const bool only_differing = clause.cancels_where_models_agree();
-    for (std::int64_t i = 0; i < verdict.points; ++i) {
-      const auto place = static_cast<std::size_t>(i);
-      if (only_differing && !differ(place)) continue;
-      WEFT_CHECK(labels[place].has_value());
-      counts.of[static_cast<std::size_t>(GateVariable::kNew)] +=
-          predictions_.now[place] == *labels[place];
-      counts.of[static_cast<std::size_t>(GateVariable::kOld)] +=
-          !predictions_.old.empty() &&
-          predictions_.old[place] == *labels[place];
-    }
-  }
-  verdict.truth = truth_of(clause, counts);
-  for (std::size_t i = 0; i < kGateVariables; ++i) {
-    verdict.estimate += clause.coefficients[i].value() *
-                        static_cast<double>(counts.of[i]) /
-                        static_cast<double>(counts.points);
-  }
-  return verdict;
-}
-
 GateVerdict GateJudge::judge(
     std::span<const std::optional<std::string>> labels) const {
+  return weft::judge(terms_, plan_, PredictionCounter(predictions_, labels));
+}
+
+std::int64_t judged_points(const GatePlan& plan, std::size_t clause,
+                           const GateCounter& counter) {
+  const BoundAnswer& answer = plan.clauses[clause];
+  if (!answer.filter) return answer.points;
+  const auto found =
+      static_cast<double>(counter.differences(answer.filter->points));
+  if (found <=
+      answer.filter->most * static_cast<double>(answer.filter->points)) {
+    return answer.points;
+  }
+  return answer.points_without <= counter.points() ? answer.points_without : 0;
+}
+
+GateVerdict judge(const GateTerms& terms, const GatePlan& plan,
+                  const GateCounter& counter) {
+  const auto& clauses = terms.condition.clauses;
   GateVerdict verdict;
+  verdict.clauses.resize(clauses.size());
   Truth truth = Truth::kTrue;
-  // Those without labels come first: where one is false, there may be none.
   for (const bool with_labels : {false, true}) {
-    for (std::size_t i = 0; i < terms_.condition.clauses.size(); ++i) {
-      if (terms_.condition.clauses[i].needs_labels() != with_labels) continue;
-      verdict.clauses.resize(terms_.condition.clauses.size());
+    for (std::size_t i = 0; i < clauses.size(); ++i) {
+      if (clauses[i].needs_labels() != with_labels) continue;
       if (with_labels && truth == Truth::kFalse) continue;
-      verdict.clauses[i] = judge_clause(i, labels);
+      verdict.clauses[i] =
+          judge_clause(clauses[i], judged_points(plan, i, counter), counter);
       truth = std::min(truth, verdict.clauses[i].truth);
     }
   }
-  verdict.passed = passes(terms_.mode, truth);
+  verdict.passed = passes(terms.mode, truth);
   return verdict;
 }
 

@@ -30,6 +30,26 @@ struct GateVerdict {
   std::vector<ClauseVerdict> clauses;
 };
 
+// What is counted on the points of a set, from the first one on.
+class GateCounter {
+ public:
+  virtual ~GateCounter() = default;
+  // Points of the whole set.
+  virtual std::int64_t points() const = 0;
+  virtual std::int64_t differences(std::int64_t points) const = 0;
+  // All that a clause is about; where it cancels where models agree, points on
+  // which they do may be left out of both n and o.
+  virtual GateCounts count(const GateClause& clause,
+                           std::int64_t points) const = 0;
+};
+
+// On how many points the clause of that number is judged; 0: it stays unknown.
+std::int64_t judged_points(const GatePlan& plan, std::size_t clause,
+                           const GateCounter& counter);
+// Clauses that need no labels come first: where one is false, none is counted.
+GateVerdict judge(const GateTerms& terms, const GatePlan& plan,
+                  const GateCounter& counter);
+
 class GateJudge {
  public:
   // All must outlive it. Throws Error(kInvalidArgument) for a condition of o or
@@ -47,16 +67,6 @@ class GateJudge {
   GateVerdict judge(std::span<const std::optional<std::string>> labels) const;
 
  private:
-  bool differ(std::size_t place) const {
-    return predictions_.now[place] != predictions_.old[place];
-  }
-  std::int64_t differences(std::int64_t points) const;
-  // On how many points a clause is judged; 0: it stays unknown.
-  std::int64_t points_of(std::size_t clause) const;
-  ClauseVerdict judge_clause(
-      std::size_t clause,
-      std::span<const std::optional<std::string>> labels) const;
-
   const GateTerms& terms_;
   const GatePlan& plan_;
   const GatePredictions& predictions_;
