@@ -20,6 +20,9 @@
 #define LLVMFuzzerTestOneInput fuzz_codec
 #include "tests/fuzz/codec_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_condition
+#include "tests/fuzz/condition_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_csv
 #include "tests/fuzz/csv_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -37,6 +40,9 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_frame
 #include "tests/fuzz/frame_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_gate_file
+#include "tests/fuzz/gate_file_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_graph
 #include "tests/fuzz/graph_fuzz.cpp"
@@ -132,12 +138,14 @@ const Target kTargets[] = {
     {"checkpoint", fuzz_checkpoint},
     {"cifar", fuzz_cifar},
     {"codec", fuzz_codec},
+    {"condition", fuzz_condition},
     {"csv", fuzz_csv},
     {"datagram", fuzz_datagram},
     {"description", fuzz_description},
     {"edge_list", fuzz_edge_list},
     {"exported", fuzz_exported},
     {"frame", fuzz_frame},
+    {"gate_file", fuzz_gate_file},
     {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},
     {"handshake", fuzz_handshake},
