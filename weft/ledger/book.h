@@ -38,6 +38,11 @@ class BookWriter {
   std::optional<LedgerRecord> find(const std::string& key) {
     return writer_.find(book_.name_, key);
   }
+  // In another book of the ledger, for what depends on it.
+  std::optional<LedgerRecord> find(const std::string& book,
+                                   const std::string& key) {
+    return writer_.find(book, key);
+  }
   const LedgerRecord& append(std::string kind, std::string body,
                              std::string key = {}) {
     const LedgerRecord& record = writer_.append(

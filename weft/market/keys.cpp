@@ -1,0 +1,153 @@
+#include "weft/market/keys.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "weft/base/file.h"
+
+namespace weft::market {
+namespace {
+
+std::string in_context(std::string_view context, std::string_view message) {
+  std::string text;
+  text.reserve(context.size() + 1 + message.size());
+  text.append(context);
+  text += '\n';
+  text.append(message);
+  return text;
+}
+
+const unsigned char* unsigned_bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+}  // namespace
+
+Digest digest_of_bytes(std::string_view bytes) {
+  Digest digest;
+  crypto_generichash(digest.data(), digest.size(), unsigned_bytes(bytes),
+                     bytes.size(), /*key=*/nullptr, 0);
+  return digest;
+}
+
+SecretKey::SecretKey() {
+  WEFT_CHECK(sodium_init() >= 0, "libsodium does not start");
+  randombytes_buf(seed_.data(), seed_.size());
+  derive();
+}
+
+SecretKey::SecretKey(std::span<const std::uint8_t, 32> seed) {
+  WEFT_CHECK(sodium_init() >= 0, "libsodium does not start");
+  std::copy(seed.begin(), seed.end(), seed_.begin());
+  derive();
+}
+
+SecretKey::~SecretKey() {
+  sodium_memzero(seed_.data(), seed_.size());
+  sodium_memzero(secret_.data(), secret_.size());
+}
+
+void SecretKey::derive() {
+  crypto_sign_seed_keypair(public_.data(), secret_.data(), seed_.data());
+}
+
+Signature SecretKey::sign(std::string_view context,
+                          std::string_view message) const {
+  const std::string text = in_context(context, message);
+  Signature signature;
+  crypto_sign_detached(signature.data(), /*siglen_p=*/nullptr,
+                       unsigned_bytes(text), text.size(), secret_.data());
+  return signature;
+}
+
+SecretKey SecretKey::read(const std::filesystem::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
+    throw Error(ErrorCode::kInvalidArgument, path.string(),
+                "others may read this key")
+        .hint("chmod 600 " + path.string());
+  }
+  std::string text = read_text(path, /*limit=*/4096);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::array<std::uint8_t, 32> seed;
+  const bool is_key = from_hex(text, seed);
+  sodium_memzero(text.data(), text.size());
+  if (!is_key) {
+    throw Error(ErrorCode::kInvalidArgument, path.string(),
+                "is no key: it must hold 64 hexadecimal digits")
+        .hint("weft market key -o FILE draws one");
+  }
+  SecretKey key{std::span<const std::uint8_t, 32>(seed)};
+  sodium_memzero(seed.data(), seed.size());
+  return key;
+}
+
+void SecretKey::write(const std::filesystem::path& path) const {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (file < 0) {
+    throw Error(ErrorCode::kUnavailable, path.string(), "cannot be made: {}",
+                std::generic_category().message(errno));
+  }
+  std::string text = to_hex(seed_) + "\n";
+  const bool is_written =
+      ::write(file, text.data(), text.size()) == std::ssize(text) &&
+      fsync(file) == 0;
+  const int reason = errno;
+  sodium_memzero(text.data(), text.size());
+  close(file);
+  if (!is_written) {
+    throw Error(ErrorCode::kUnavailable, path.string(), "cannot be written: {}",
+                std::generic_category().message(reason));
+  }
+}
+
+bool is_signed_by(const PublicKey& key, const Signature& signature,
+                  std::string_view context, std::string_view message) {
+  const std::string text = in_context(context, message);
+  return crypto_sign_verify_detached(signature.data(), unsigned_bytes(text),
+                                     text.size(), key.data()) == 0;
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+bool from_hex(std::string_view text, std::span<std::uint8_t> bytes) {
+  if (text.size() != 2 * bytes.size()) return false;
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+  };
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int high = digit(text[2 * i]);
+    const int low = digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes[i] = static_cast<std::uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
+PublicKey key_from_text(std::string_view text, std::string_view where) {
+  PublicKey key;
+  if (!from_hex(text, key)) {
+    throw Error(ErrorCode::kInvalidArgument, where,
+                "'{}' is no account: 64 hexadecimal digits are due", text);
+  }
+  return key;
+}
+
+std::string short_name(const PublicKey& key) {
+  return to_hex(std::span(key).first(4));
+}
+
+}  // namespace weft::market
