@@ -15,12 +15,12 @@ namespace weft::market {
 
 struct Genesis {
   std::string name;
-  PublicKey treasurer{};            // takes money in
-  PublicKey platform{};             // gets the platform's part
-  std::vector<PublicKey> checkers;  // of models
-  std::vector<PublicKey> vendors;   // of machines that can be trusted
+  PublicKey treasurer{};                 // takes money in
+  PublicKey platform{};                  // gets the platform's part
+  std::vector<PublicKey> checkers = {};  // of models
+  std::vector<PublicKey> vendors = {};   // of machines that can be trusted
   // A majority of them signs each block. None: whoever writes the ledger.
-  std::vector<PublicKey> validators;
+  std::vector<PublicKey> validators = {};
   std::int64_t platform_millionths = 50'000;  // of what a job pays others
   Amount least_stake = 100;                   // of a worker that is given jobs
   Amount slashed_stake = 100;                 // that a cheat loses

@@ -62,6 +62,14 @@ Signature SecretKey::sign(std::string_view context,
   return signature;
 }
 
+void SecretKey::channel_keys(std::span<std::uint8_t, 32> secret,
+                             std::span<std::uint8_t, 32> open) const {
+  crypto_sign_ed25519_sk_to_curve25519(secret.data(), secret_.data());
+  const int is_wrong =
+      crypto_sign_ed25519_pk_to_curve25519(open.data(), public_.data());
+  WEFT_CHECK(is_wrong == 0, "a key of ours is no point of the curve");
+}
+
 SecretKey SecretKey::read(const std::filesystem::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {

@@ -41,6 +41,10 @@ class SecretKey {
   const PublicKey& public_key() const { return public_; }
   Signature sign(std::string_view context, std::string_view message) const;
 
+  // The same person's keys of X25519, to which others encrypt.
+  void channel_keys(std::span<std::uint8_t, 32> secret,
+                    std::span<std::uint8_t, 32> open) const;
+
   // A file that only its owner may read. Throws for one that others may.
   static SecretKey read(const std::filesystem::path& path);
   // Where no file may be yet.

@@ -1,7 +1,8 @@
 #include "weft/market/knn_shapley.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cstring>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/base/parallel.h"
@@ -165,9 +166,9 @@ std::vector<double> cross_validated_knn_shapley(
     std::vector<std::size_t> valued;
     for (std::int64_t i = 0; i < points.size(); ++i) {
       const int part = i % folds == fold ? 1 : 0;
-      const auto row = points.values.subspan(
-          static_cast<std::size_t>(i * points.width),
-          static_cast<std::size_t>(points.width));
+      const auto row =
+          points.values.subspan(static_cast<std::size_t>(i * points.width),
+                                static_cast<std::size_t>(points.width));
       parts[part].insert(parts[part].end(), row.begin(), row.end());
       labels[part].push_back(points.labels[static_cast<std::size_t>(i)]);
       if (part == 0) valued.push_back(static_cast<std::size_t>(i));
@@ -187,8 +188,8 @@ double knn_utility(const LabelledPoints& train, const LabelledPoints& test,
                    std::int64_t neighbours) {
   check_points(train, test, neighbours);
   std::vector<std::uint64_t> words(rows.size());
-  const auto nearest = std::min(static_cast<std::size_t>(neighbours),
-                                rows.size());
+  const auto nearest =
+      std::min(static_cast<std::size_t>(neighbours), rows.size());
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < test.size(); ++i) {
     for (std::size_t j = 0; j < rows.size(); ++j) {

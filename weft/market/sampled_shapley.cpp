@@ -34,8 +34,8 @@ std::vector<double> sampled_shapley(std::int64_t players,
   const double nobody = utility({});
   std::vector<double> values(all.size());
   for (std::int64_t i = 0; i < options.permutations; ++i) {
-    const Permutation order(players, {options.seed, 0},
-                            static_cast<std::uint64_t>(i));
+    const Permutation order(static_cast<std::uint64_t>(players), options.seed,
+                            /*stream=*/0, static_cast<std::uint32_t>(i));
     std::vector<std::int64_t> some;
     double before = nobody;
     for (std::int64_t place = 0; place < players; ++place) {

@@ -7,7 +7,8 @@
 namespace weft {
 
 TrainedModel load_trained(const std::filesystem::path& path,
-                          const std::filesystem::path& data_folder) {
+                          const std::filesystem::path& data_folder,
+                          const GivenObjects& given) {
   TrainedModel result;
   result.path =
       // People name the folder of a run and mean its best model, not its last.
@@ -17,7 +18,7 @@ TrainedModel load_trained(const std::filesystem::path& path,
   result.recipe =
       parse_recipe(result.info.recipe, result.path.string() + " (its recipe)");
   if (!data_folder.empty()) result.recipe.data.folder = data_folder.string();
-  result.assembly = assemble(result.recipe);
+  result.assembly = assemble(result.recipe, /*workers=*/1, given);
   const Optimizer& optimizer = *result.assembly.optimizer;
   std::vector<CheckpointFile::Wanted> wanted;
   const auto parameters = result.model().parameters();
@@ -62,6 +63,11 @@ void export_trained(const std::filesystem::path& path,
                     const std::filesystem::path& data_folder,
                     DType recurrent_weights) {
   TrainedModel trained = load_trained(path, data_folder);
+  export_trained(trained, file, recurrent_weights);
+}
+
+void export_trained(TrainedModel& trained, const std::filesystem::path& file,
+                    DType recurrent_weights) {
   const auto source =
       trained.assembly.data->measure(trained.assembly.held_out(), Shard());
   // Only the types of its inputs are asked of the source.

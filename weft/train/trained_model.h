@@ -25,7 +25,8 @@ struct TrainedModel {
 // Throws Error(kUnavailable) if there is none, Error(kDataLoss) if it is
 // damaged or does not fit its own recipe.
 TrainedModel load_trained(const std::filesystem::path& path,
-                          const std::filesystem::path& data_folder = {});
+                          const std::filesystem::path& data_folder = {},
+                          const GivenObjects& given = {});
 
 // How a trained model is served: its parameters are frozen, and its recurrent
 // layers have weights of `recurrent_weights` (ops/recurrent.h). Throws
@@ -39,6 +40,8 @@ StepOptions serving_options(TrainedModel& trained,
 void export_trained(const std::filesystem::path& path,
                     const std::filesystem::path& file,
                     const std::filesystem::path& data_folder = {},
+                    DType recurrent_weights = DType::kF32);
+void export_trained(TrainedModel& trained, const std::filesystem::path& file,
                     DType recurrent_weights = DType::kF32);
 
 }  // namespace weft

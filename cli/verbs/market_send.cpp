@@ -1,0 +1,85 @@
+// weft market send: a transaction, signed and in a block.
+#include <CLI/CLI.hpp>
+
+#include "cli/market_sending.h"
+#include "cli/verb.h"
+
+#include "weft/market/transaction_def.h"
+
+namespace weft::cli {
+namespace {
+
+struct MarketSendArguments {
+  std::string ledger;
+  std::string what;
+  std::vector<std::string> fields;
+  std::string key;
+  std::vector<std::string> validators;
+};
+
+market::Fields fields_from(const market::TransactionDef& def,
+                           const std::vector<std::string>& words) {
+  market::Fields fields;
+  for (const std::string& word : words) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto spec =
+        std::ranges::find(def.fields, name, &market::FieldSpec::name);
+    if (equals == std::string::npos || spec == def.fields.end()) {
+      std::vector<std::string> known;
+      for (const auto& field : def.fields) known.push_back(field.name);
+      const std::string near = nearest(name, known);
+      throw Error(ErrorCode::kInvalidArgument, def.name,
+                  "'{}' sets no field of it", word)
+          .hint(near.empty()
+                    ? "weft market transactions " + def.name + " lists them"
+                    : "did you mean " + near + "=…?");
+    }
+    fields.set(name, market::field_from_words(*spec, word.substr(equals + 1)));
+  }
+  return fields;
+}
+
+void send_transaction(const MarketSendArguments& arguments) {
+  const auto& def = market_transaction_registry().get(arguments.what);
+  const auto key = market::SecretKey::read(arguments.key);
+  Ledger ledger = Ledger::open(arguments.ledger);
+  market::Market market(ledger, validators_in(arguments.validators));
+  send_alone(market, next_transaction(market, key, arguments.what,
+                                      fields_from(def, arguments.fields)));
+}
+
+void add_market_send(CLI::App& verb) {
+  auto arguments = std::make_shared<MarketSendArguments>();
+  verb.add_option("LEDGER", arguments->ledger,
+                  "a file, or postgresql://USER@HOST/DATABASE")
+      ->required();
+  verb.add_option("WHAT", arguments->what,
+                  "one of weft market transactions: vote")
+      ->required();
+  verb.add_option("FIELDS", arguments->fields, "what it says: approve=true")
+      ->type_name("FIELD=VALUE");
+  verb.add_option("--key", arguments->key, "a file with the sender's key")
+      ->required()
+      ->type_name("FILE");
+  verb.add_option("--validator", arguments->validators,
+                  "a file with a validator's key, where a majority must sign; "
+                  "several, if repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verb.callback([arguments] { send_transaction(*arguments); });
+}
+
+}  // namespace
+}  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_market_send(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "market send",
+             .summary = "Sign a transaction and put it into a block",
+             .order = 40,
+             .add = cli::add_market_send});
+}
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+// What a job made, for its payer alone: encrypted to the payer's account
+// (X25519 of its Ed25519 key, in libsodium's sealed box).
+//
+// Threads: pure functions but for the files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "weft/market/keys.h"
+
+namespace weft::market {
+
+void write_result(const std::filesystem::path& path, const PublicKey& payer,
+                  std::string_view plain);
+// Throws Error(kDataLoss) for one that is not for this key.
+std::string read_result(const std::filesystem::path& path,
+                        const SecretKey& payer);
+
+}  // namespace weft::market
