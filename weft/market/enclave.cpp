@@ -116,10 +116,16 @@ Trained train_in(const RunningJob& running) {
   TrainObserver silent;
   Trainer trainer(recipe, {.name = "job", .given = given});
   const TrainResult result = trainer.run(silent);
+  const double metric = result.test.get(result.deciding.name);
   Trained trained;
-  trained.metric = fmt::format("{{\"{}\":{:.17g}}}\n", result.deciding.name,
-                               result.test.get(result.deciding.name));
+  trained.metric =
+      fmt::format("{{\"{}\":{:.17g}}}\n", result.deciding.name, metric);
   TrainedModel model = load_trained(result.checkpoint, {}, given);
+  // How long it took, and where, is left out: what another machine makes of the
+  // job must be the same bytes.
+  recipe.log.folder.clear();
+  model.info.recipe = to_toml(recipe);
+  model.info.metrics = {{result.deciding.name, metric}};
   const std::filesystem::path file = scratch.folder() / "model.weft";
   export_trained(model, file);
   trained.model = whole_file(file);

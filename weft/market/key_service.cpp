@@ -17,6 +17,12 @@ Error refused_keys(std::string_view why) {
                "keys are not released: {}", why);
 }
 
+bool is_read_by(const State& state, const Job& job, const Digest& content) {
+  const auto found = state.shard_of_content.find(content);
+  return found != state.shard_of_content.end() &&
+         std::ranges::find(job.shards, found->second) != job.shards.end();
+}
+
 // The assignment that the nonce is of.
 const Assignment& asked_by(const Job& job, const KeyRequest& request) {
   for (const Assignment& assignment : job.assignments) {
@@ -108,16 +114,6 @@ KeyService::KeyService(Market& market, ShardKeys keys,
                        std::set<Digest> approved)
     : market_(market), keys_(std::move(keys)), approved_(std::move(approved)) {}
 
-std::vector<Digest> KeyService::contents_of(const Job& job) const {
-  std::vector<Digest> contents;
-  for (const std::int64_t number : job.shards) {
-    const Digest& content =
-        entry(market_.current().shards, number, "shard").content;
-    if (keys_.contains(content)) contents.push_back(content);
-  }
-  return contents;
-}
-
 std::string KeyService::release(const KeyRequest& request,
                                 const Signature& signature) {
   const State& state = market_.current();
@@ -133,21 +129,20 @@ std::string KeyService::release(const KeyRequest& request,
   if (!approved_.empty() && !approved_.contains(request.measurement)) {
     throw refused_keys("the owner does not approve of the program");
   }
-  const std::vector<Digest> ours = contents_of(job);
-  for (const Digest& content : request.contents) {
-    if (std::ranges::find(ours, content) == ours.end()) {
-      throw refused_keys("the job does not read shard " + to_hex(content) +
-                         ", or its key is not here");
-    }
-  }
-  if (!answered_.insert(request.nonce).second) {
-    throw refused_keys("this nonce was answered already");
-  }
   std::vector<std::uint8_t> plain;
   for (const Digest& content : request.contents) {
+    if (!is_read_by(state, job, content)) {
+      throw refused_keys("the job does not read shard " + to_hex(content));
+    }
+    const auto key = keys_.find(content);
+    if (key == keys_.end()) continue;
     plain.insert(plain.end(), content.begin(), content.end());
-    const ShardKey& key = keys_.at(content);
-    plain.insert(plain.end(), key.begin(), key.end());
+    plain.insert(plain.end(), key->second.begin(), key->second.end());
+  }
+  if (plain.empty()) throw refused_keys("none of the shards is of this owner");
+  if (!answered_.insert(request.nonce).second) {
+    sodium_memzero(plain.data(), plain.size());
+    throw refused_keys("this nonce was answered already");
   }
   std::string box(plain.size() + crypto_box_SEALBYTES, '\0');
   const int sealed =

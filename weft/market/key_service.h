@@ -53,9 +53,8 @@ class KeyService {
   // outlive this.
   KeyService(Market& market, ShardKeys keys, std::set<Digest> approved = {});
 
-  // The shards of the job that this service has keys for.
-  std::vector<Digest> contents_of(const Job& job) const;
-  // A box with the keys.
+  // A box with the keys of those shards of the request that this service has
+  // keys for; others have the rest.
   std::string release(const KeyRequest& request, const Signature& signature);
 
  private:
