@@ -4,6 +4,7 @@
 #include "cli/market_sending.h"
 #include "cli/verb.h"
 
+#include "weft/market/replica.h"
 #include "weft/market/transaction_def.h"
 
 namespace weft::cli {
@@ -15,6 +16,7 @@ struct MarketSendArguments {
   std::vector<std::string> fields;
   std::string key;
   std::vector<std::string> validators;
+  bool is_pooled = false;
 };
 
 market::Fields fields_from(const market::TransactionDef& def,
@@ -45,8 +47,10 @@ void send_transaction(const MarketSendArguments& arguments) {
   const auto key = market::SecretKey::read(arguments.key);
   Ledger ledger = Ledger::open(arguments.ledger);
   market::Market market(ledger, validators_in(arguments.validators));
-  send_alone(market, next_transaction(market, key, arguments.what,
-                                      fields_from(def, arguments.fields)));
+  const market::Transaction transaction = next_transaction(
+      market, key, arguments.what, fields_from(def, arguments.fields));
+  if (arguments.is_pooled) return market::add_to_pool(ledger, transaction);
+  send_alone(market, transaction);
 }
 
 void add_market_send(CLI::App& verb) {
@@ -67,6 +71,9 @@ void add_market_send(CLI::App& verb) {
                   "several, if repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  verb.add_flag("--pool", arguments->is_pooled,
+                "leave it to the replicas of the market to put it into a "
+                "block");
   verb.callback([arguments] { send_transaction(*arguments); });
 }
 

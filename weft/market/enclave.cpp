@@ -27,7 +27,7 @@ struct RunningJob {
   const EnclaveOrder& order;
   std::shared_ptr<const ShardSet> shards;
   DatasetRef rows = nullptr;  // that the job reads
-  std::int64_t epochs = 0;  // that its gas pays for
+  std::int64_t epochs = 0;    // that its gas pays for
 };
 
 // Removes what a job leaves on the disk, however it ends.

@@ -1,0 +1,80 @@
+// One of several ranks that keep a market together, each in a ledger of its
+// own: a block counts once a majority of the market's validators have signed
+// it.
+//
+// All ranks take each step together:
+//   1. Each says how far its ledger is, which block it has signed for the next
+//      height, and what transactions wait at it. Whoever is behind gets what it
+//      has missed.
+//   2. The proposer of the round, another one in each, makes a block of all
+//   that
+//      waits. If somebody has signed a block of this height already, the one of
+//      the highest round is proposed again instead: a majority may have signed
+//      it, and one of them is here (Lamport, "The Part-Time Parliament", 1998).
+//   3. Each applies the block to its own state, writes down that it signs it,
+//   and
+//      says its signature, or why it does not sign.
+//   4. With a majority of signatures the block goes into each ledger.
+//
+// It survives ranks that crash, come back or refuse, as long as a majority is
+// there; against validators that sign two blocks of one height on purpose it
+// does not help (Byzantine agreement is not tried).
+//
+// Threads: as the transport.
+// Errors:  Error(kUnavailable) where a majority is lost; as conversation.h.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weft/market/conversation.h"
+#include "weft/market/market.h"
+
+namespace weft::market {
+
+// Transactions that wait in a ledger until validators have put them into a
+// block. Any process may add to them.
+inline constexpr const char* kPoolBook = "market pool";
+void add_to_pool(Ledger& ledger, const Transaction& transaction);
+
+class Replica {
+ public:
+  // `told` hears what happens. Collective; throws Error(kUnavailable) unless a
+  // majority of the validators is there.
+  Replica(Market& market, const SecretKey& validator, Engine& engine,
+          Communicator& communicator,
+          std::function<void(const std::string&)> told);
+
+  // Collective: one round. True if a block was added or caught up with. Throws
+  // Error(kUnavailable) with all reasons when each rank in turn has proposed a
+  // block that no majority signs.
+  bool step();
+
+ private:
+  struct Status;
+  struct Signed {
+    std::int64_t round = 0;
+    Block block;
+  };
+
+  std::string own_status();
+  bool catch_up(const std::vector<Status>& statuses);
+  std::string proposal(const std::vector<Status>& statuses, int proposer);
+  std::string judge(const Block& block);
+  bool sign_and_append(Block block);
+  std::vector<Transaction> waiting();
+  std::optional<Signed> signed_block();
+  void remember(const Block& block);
+
+  Market& market_;
+  const SecretKey& key_;
+  Conversation conversation_;
+  std::function<void(const std::string&)> told_;
+  std::int64_t round_ = 0;
+  int failed_rounds_ = 0;
+  LedgerHead read_;  // of the pool
+  std::vector<Transaction> pool_;
+};
+
+}  // namespace weft::market
