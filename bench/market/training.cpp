@@ -46,7 +46,8 @@ Told attestation(const std::string& recipe, const fs::path& folder) {
   const double measured = measuring.seconds();
   const Watch watch;
   const market::KeyChannel channel;
-  market::KeyRequest request{.job = 1, .channel = channel.public_key()};
+  market::KeyRequest request{
+      .job = 1, .channel = channel.public_key(), .contents = {}};
   const auto asked = platform->quote(request);
   WEFT_CHECK(market::is_signed(request, asked, platform->machine()));
   market::Report report{

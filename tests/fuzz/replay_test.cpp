@@ -68,6 +68,9 @@
 #define LLVMFuzzerTestOneInput fuzz_libsvm
 #include "tests/fuzz/libsvm_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_market
+#include "tests/fuzz/market_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_members
 #include "tests/fuzz/members_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -154,6 +157,7 @@ const Target kTargets[] = {
     {"json_lines", fuzz_json_lines},
     {"json_rows", fuzz_json_rows},
     {"libsvm", fuzz_libsvm},
+    {"market", fuzz_market},
     {"members", fuzz_members},
     {"objects", fuzz_objects},
     {"onnx", fuzz_onnx},

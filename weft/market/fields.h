@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "weft/base/error.h"
 #include "weft/market/amount.h"
 #include "weft/market/keys.h"
 

@@ -172,6 +172,29 @@ void Market::append(const Block& block) {
   });
 }
 
+State replay(Ledger& ledger, const std::function<void(const State&)>& visit) {
+  MarketState market;
+  std::set<Condition> seen;
+  ledger.read(ledger.beginning(), [&](const LedgerRecord& record) {
+    if (record.book != kMarketBook) {
+      seen.insert({record.book, record.kind, record.key});
+      return;
+    }
+    market.apply(record);
+    if (record.kind == kBlockKind) {
+      for (const Condition& condition : parse_block(record.body).met) {
+        if (seen.contains(condition)) continue;
+        throw Error(ErrorCode::kDataLoss, ledger.location(),
+                    "record {} says that {} is there, and it is not",
+                    record.sequence, to_text(condition));
+      }
+    }
+    if (visit) visit(market.state());
+  });
+  require_begun(market, ledger.location());
+  return market.state();
+}
+
 std::vector<Condition> Market::conditions_met() {
   const State& state = current();
   return met_of(state, [&](const std::string& book, const std::string& key) {

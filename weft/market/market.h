@@ -15,6 +15,10 @@
 //          for a block in the ledger that does not follow.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <vector>
+
 #include "weft/ledger/book.h"
 #include "weft/market/block.h"
 
@@ -82,5 +86,12 @@ class Market {
   Book<MarketState> book_;
   std::vector<SecretKey> validators_;
 };
+
+// Calls `visit` with what the market was at its beginning and behind each
+// block. Throws Error(kUnavailable) for a ledger without a market, and
+// Error(kDataLoss) for a block that notes a record of another book which is not
+// in front of it.
+State replay(Ledger& ledger,
+             const std::function<void(const State&)>& visit = {});
 
 }  // namespace weft::market

@@ -11,8 +11,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "weft/base/error.h"
 #include "weft/market/association.h"
 #include "weft/market/genesis.h"
 #include "weft/market/job.h"
