@@ -206,7 +206,7 @@ TEST_F(MarketBook, RefusesARecordThatSomebodyWroteBesideIt) {
   ledger.transact([&](LedgerWriter& writer) {
     writer.append({"market", "block", market::to_json(forged), "block 1"});
   });
-  expect_error(ErrorCode::kInvalidArgument, {"root", "record 2"},
+  expect_error(ErrorCode::kDataLoss, {"root", "record 2"},
                [&] { Market{ledger}; });
 }
 

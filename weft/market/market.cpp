@@ -82,9 +82,11 @@ void MarketState::apply(const LedgerRecord& record) {
       throw Error(ErrorCode::kDataLoss, record.kind,
                   "is no kind of record that a market has");
     }
-  } catch (Error& error) {
-    error.detail(fmt::format("in record {} of the ledger", record.sequence));
-    throw;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInternal) throw;
+    throw Error(ErrorCode::kDataLoss, fmt::format("record {}", record.sequence),
+                "is nothing that the market has done: {}: {}", error.where(),
+                error.message());
   }
 }
 

@@ -24,7 +24,7 @@ h1{margin-bottom:0}h2{margin:2.2rem 0 .6rem;font-size:1.15rem}
 padding:.5rem 1rem;min-width:7rem}
 .tiles b{display:block;font-size:1.4rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.25rem .6rem .25rem 0;
+th,td{text-align:left;padding:.25rem .6rem;
 border-bottom:1px solid var(--line)}
 th{font-weight:600;color:var(--dim)}td.n,th.n{text-align:right}
 svg{width:100%;height:auto}svg text{font-size:12px;fill:var(--ink)}

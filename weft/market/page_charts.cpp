@@ -31,10 +31,11 @@ std::string legend_of(const std::vector<std::string>& names) {
   return html + "</p>";
 }
 
-// A round number at or above.
+// A round number at or above, not far.
 Amount round_above(Amount amount) {
   Amount step = 1;
   while (step * 10 <= amount) step *= 10;
+  step = std::max<Amount>(1, step / 5);
   return (amount + step - 1) / step * step;
 }
 

@@ -5,7 +5,9 @@
 // Threads: caller synchronises.
 #pragma once
 
-#include "weft/market/job.h"
+#include <string>
+
+#include "weft/data/dataset.h"
 #include "weft/train/recipe/recipe.h"
 
 namespace weft::market {
