@@ -31,7 +31,6 @@ namespace {
 Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
                               WorkerGroup* group,
                               std::optional<PrivateRun>& privacy) {
-                              WorkerGroup* group) {
   // One looks for all of them, as they have the same data.
   if (group == nullptr || group->rank() == 0) check_schema(recipe.data);
   const int workers = group == nullptr
