@@ -178,38 +178,48 @@ double PrivacyLoss::delta(double epsilon) const {
   return std::min(1.0, told * kLossRoundedUp);
 }
 
+namespace {
+
+// The losses of single steps, and what they are summed to.
+struct OneDirection {
+  OneDirection(const Mechanisms& mechanisms, Neighbour neighbour,
+               double interval) {
+    losses.reserve(mechanisms.size());
+    for (const Mechanism& mechanism : mechanisms) {
+      losses.emplace_back(mechanism, neighbour, interval);
+      parts.push_back({&losses.back(), mechanism.steps()});
+    }
+  }
+
+  bool fits() const {
+    return PrivacyLoss::points_of_sum(parts) <=
+           static_cast<std::size_t>(kMostPoints);
+  }
+
+  std::vector<PrivacyLoss> losses;
+  std::vector<PrivacyLoss::Repeated> parts;
+};
+
+bool is_coarse_enough(const Mechanism& mechanism, double interval) {
+  const auto [lowest, highest] =
+      range_of(mechanism, Neighbour::kRemoved, interval);
+  return highest - lowest <= kMostPoints;
+}
+
+}  // namespace
+
 PrivacyLosses privacy_losses(const Mechanisms& mechanisms, double interval) {
-  const auto is_too_fine = [&] {
-    return std::any_of(mechanisms.begin(), mechanisms.end(),
-                       [&](const Mechanism& mechanism) {
-                         const auto [lowest, highest] =
-                             range_of(mechanism, Neighbour::kRemoved, interval);
-                         return highest - lowest > kMostPoints;
-                       });
-  };
-  while (is_too_fine()) interval *= 2;
+  for (const Mechanism& mechanism : mechanisms)
+    while (!is_coarse_enough(mechanism, interval)) interval *= 2;
   for (;; interval *= 2) {
-    std::vector<PrivacyLoss> losses;
-    for (const auto neighbour : {Neighbour::kRemoved, Neighbour::kAdded})
-      for (const Mechanism& mechanism : mechanisms)
-        losses.emplace_back(mechanism, neighbour, interval);
-    std::vector<PrivacyLoss::Repeated> parts;
-    for (std::size_t i = 0; i < losses.size(); ++i)
-      parts.push_back({&losses[i], mechanisms[i % mechanisms.size()].steps()});
-    const auto all = std::span<const PrivacyLoss::Repeated>(parts);
-    const auto removed = all.first(mechanisms.size());
-    const auto added = all.last(mechanisms.size());
-    const auto most = static_cast<std::size_t>(kMostPoints);
-    if (PrivacyLoss::points_of_sum(removed) > most ||
-        PrivacyLoss::points_of_sum(added) > most)
-      continue;
-    const PrivacyLoss total = PrivacyLoss::sum(removed);
+    const OneDirection removed(mechanisms, Neighbour::kRemoved, interval);
+    const OneDirection added(mechanisms, Neighbour::kAdded, interval);
+    if (!removed.fits() || !added.fits()) continue;
+    const PrivacyLoss total = PrivacyLoss::sum(removed.parts);
     // Without sampling both directions are one.
-    const bool is_symmetric = std::equal(
-        losses.begin(),
-        losses.begin() + static_cast<std::ptrdiff_t>(mechanisms.size()),
-        losses.begin() + static_cast<std::ptrdiff_t>(mechanisms.size()));
-    return {total, is_symmetric ? total : PrivacyLoss::sum(added)};
+    return {total, removed.losses == added.losses
+                       ? total
+                       : PrivacyLoss::sum(added.parts)};
   }
 }
 
