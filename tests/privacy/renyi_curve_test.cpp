@@ -102,6 +102,16 @@ TEST(RenyiCurve, SubsampledGaussianIsItsIntegralOrAbove) {
   }
 }
 
+TEST(RenyiCurve, KeepsItsDigitsWhereNextToNothingIsTold) {
+  // order / 2 times rate^2 (e^(1 / noise^2) - 1), but for the next power of the
+  // rate.
+  for (const double order : {2.0, 8.0, 64.0}) {
+    const double found =
+        at(curve_of("subsampled_gaussian(noise=1e3, rate=1e-6)"), order);
+    EXPECT_NEAR(found, order / 2 * 1e-12 * std::expm1(1e-6), 1e-4 * found);
+  }
+}
+
 TEST(RenyiCurve, SubsampledLaplaceIsItsIntegralAndAbove) {
   for (const double rate : {0.01, 0.3}) {
     for (const double noise : {0.5, 2.0}) {

@@ -11,7 +11,7 @@ namespace weft::privacy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRoundedUp = 1 + 1e-10;
+constexpr double kRoundedUp = 1 + 1e-9;
 
 void check_delta(double delta) {
   if (!(delta > 0 && delta < 1)) {

@@ -95,7 +95,7 @@ struct AtOrder {
 // The least epsilon over all orders (Balle et al., "Hypothesis testing
 // interpretations and Rényi differential privacy", 2020, theorem 21):
 //   min r + ln((order - 1) / order) - (ln delta + ln order) / (order - 1)
-// rounded up by a part in 10^10, which covers how it is computed. Infinite
+// rounded up by a part in 10^9, which covers how it is computed. Infinite
 // where every order is. Values are at least 0 here. Throws
 // Error(kInvalidArgument) for a delta that is not in (0, 1).
 AtOrder epsilon_of(const RenyiCurve& curve, double delta);

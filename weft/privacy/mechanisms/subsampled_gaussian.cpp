@@ -16,23 +16,10 @@ using privacy::kLogZero;
 using privacy::log_add;
 using privacy::log_erfc;
 
-// ln A of section 3.3, for an integer order: the binomial sum.
-double log_moment_of_integer(double rate, double noise, double order) {
-  double log_moment = kLogZero;
-  double log_binomial = 0;
-  for (double k = 0; k <= order; ++k) {
-    log_moment = log_add(log_moment, log_binomial + k * std::log(rate) +
-                                         (order - k) * std::log1p(-rate) +
-                                         k * (k - 1) / (2 * noise * noise));
-    log_binomial += std::log((order - k) / (k + 1));
-  }
-  return log_moment;
-}
-
-// The same for any order: two series, of the integrals on either side of z0,
-// where both parts of the mixture are equal. Beyond the order their terms have
-// signs in turns; the sum of their sizes, which is taken, is an upper bound (as
-// in dp-accounting).
+// ln A of section 3.3 for any order: two series, of the integrals on either
+// side of z0, where both parts of the mixture are equal. Beyond the order their
+// terms have signs in turns; the sum of their sizes, which is taken, is an
+// upper bound (as in dp-accounting).
 double log_moment_of_fraction(double rate, double noise, double order) {
   constexpr int kMostTerms = 100'000;
   constexpr double kNegligible = -30;  // e^-30 of the sum
@@ -71,11 +58,15 @@ double subsampled_gaussian_renyi(const Options& options, double order) {
   if (noise == 0 || std::isinf(order))
     return std::numeric_limits<double>::infinity();
   if (rate == 1) return privacy::gaussian_renyi(noise, order);
-  const double log_moment = order == std::floor(order)
-                                ? log_moment_of_integer(rate, noise, order)
-                                : log_moment_of_fraction(rate, noise, order);
+  if (order == std::floor(order)) {
+    return privacy::sampled_log_moment(
+               rate, order,
+               [&](double k) { return privacy::gaussian_renyi(noise, k); }) /
+           (order - 1);
+  }
   // A moment is at least 1; where it is near, rounding may say otherwise.
-  return std::max(0.0, log_moment) / (order - 1);
+  return std::max(0.0, log_moment_of_fraction(rate, noise, order)) /
+         (order - 1);
 }
 
 }  // namespace

@@ -5,27 +5,16 @@
 #include <limits>
 
 #include "weft/privacy/hockey_stick.h"
-#include "weft/privacy/log_math.h"
 #include "weft/privacy/mechanism.h"
 #include "weft/privacy/renyi_divergence.h"
 
 namespace weft {
 namespace {
 
-// (order - 1) times the divergence, for an integer order.
-double log_moment_of_sampled_laplace(double rate, double noise, double order) {
-  if (order == 1) return 0;
-  double log_moment =
-      (order - 1) * std::log1p(-rate) + std::log1p((order - 1) * rate);
-  double log_binomial = std::log(order);
-  for (double k = 2; k <= order; ++k) {
-    log_binomial += std::log((order - k + 1) / k);
-    log_moment = privacy::log_add(
-        log_moment, log_binomial + k * std::log(rate) +
-                        (order - k) * std::log1p(-rate) +
-                        (k - 1) * privacy::laplace_renyi(noise, k));
-  }
-  return std::max(0.0, log_moment);
+// (order - 1) times the divergence, for a whole order.
+double log_moment_of_whole(double rate, double noise, double order) {
+  return privacy::sampled_log_moment(
+      rate, order, [&](double k) { return privacy::laplace_renyi(noise, k); });
 }
 
 double subsampled_laplace_renyi(const Options& options, double order) {
@@ -39,10 +28,9 @@ double subsampled_laplace_renyi(const Options& options, double order) {
   // line.
   const double below = std::floor(order);
   const double share = order - below;
-  double log_moment =
-      (1 - share) * log_moment_of_sampled_laplace(rate, noise, below);
+  double log_moment = (1 - share) * log_moment_of_whole(rate, noise, below);
   if (share > 0)
-    log_moment += share * log_moment_of_sampled_laplace(rate, noise, below + 1);
+    log_moment += share * log_moment_of_whole(rate, noise, below + 1);
   return log_moment / (order - 1);
 }
 
