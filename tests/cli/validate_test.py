@@ -101,6 +101,25 @@ class ValidateTest(CliTest):
         self.assertIn("size (wrong_type)", done.stdout)
         self.assertIn("new (new_column)", done.stdout)
 
+    def test_rows_are_named(self) -> None:
+        self.infer()
+        self.succeed("validate", "examples", self.monday, "--schema",
+                     self.schema)
+        bad = self.write("bad.csv",
+                         "kind,size,label\na,1,0\nz,2,1\na,,0\nz,x,0\n")
+        done = run("validate", "examples", bad, "--schema", self.schema,
+                   "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        struck = {(each["feature"], each["kind"]): each
+                  for each in json.loads(done.stdout)["struck"]}
+        self.assertEqual(set(struck), {("kind", "unexpected_values"),
+                                       ("size", "missing_column"),
+                                       ("size", "wrong_type")})
+        self.assertEqual(struck["kind", "unexpected_values"]["first"], [2, 4])
+        self.assertEqual(struck["size", "missing_column"]["first"], [3])
+        self.assertEqual(
+            struck["kind", "unexpected_values"]["statistics"]["rows"], 2)
+
     def test_drift_is_measured(self) -> None:
         self.infer()
         text = self.schema.read_text().replace(
