@@ -11,6 +11,8 @@ namespace {
 // best; below the least size a level would only be sorted more often.
 constexpr double kShrink = 2.0 / 3;
 constexpr std::size_t kLeastRoom = 64;
+// So many levels are kept; those below are sampled.
+constexpr std::size_t kKeptLevels = 10;
 
 // The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 std::uint64_t scramble(std::uint64_t x) {
@@ -29,26 +31,63 @@ void QuantileSketch::make_levels(std::size_t count) {
   double room = static_cast<double>(kSize);
   for (std::size_t i = count; i-- > 0; room *= kShrink) {
     rooms_[i] = std::max(kLeastRoom, static_cast<std::size_t>(room));
-    most_ += rooms_[i];
+    if (i >= first_) most_ += rooms_[i];
   }
+  if (count <= kKeptLevels + first_) return;
+  // What lower levels hold is sampled into the first that stays.
+  first_ = count - kKeptLevels;
+  for (std::size_t i = 0; i < first_; ++i) {
+    std::vector<double> values;
+    values.swap(levels_[i]);
+    held_ -= values.size();
+    for (const double value : values) sample(value, std::uint64_t{1} << i);
+  }
+}
+
+void QuantileSketch::push(std::size_t level, double value) {
+  if (level >= levels_.size()) make_levels(level + 1);
+  levels_[level].push_back(value);
+  ++held_;
+}
+
+// Takes in a number that counts for less than those of the first level.
+void QuantileSketch::sample(double value, std::uint64_t count) {
+  const std::uint64_t due = std::uint64_t{1} << first_;
+  waiting_ += count;
+  // With a chance of count / waiting_ it is the one that stands for all.
+  if (scramble(draws_++) % waiting_ < count) drawn_ = value;
+  if (waiting_ < due) return;
+  waiting_ -= due;
+  push(first_, drawn_);
+  drawn_ = value;
 }
 
 void QuantileSketch::add(double value, std::uint64_t count) {
   count_ += count;
+  const std::uint64_t low = count & ((std::uint64_t{1} << first_) - 1);
+  if (low != 0) sample(value, low);
   // A number that came often is one at each level whose bit its count has.
-  for (std::uint64_t bits = count; bits != 0; bits &= bits - 1) {
+  for (std::uint64_t bits = count - low; bits != 0; bits &= bits - 1) {
     const auto level = static_cast<std::size_t>(std::countr_zero(bits));
-    if (level >= levels_.size()) make_levels(level + 1);
-    levels_[level].push_back(value);
-    if (++held_ > most_) compact();
+    // New levels may have put the first one above this.
+    if (level < first_) {
+      sample(value, std::uint64_t{1} << level);
+    } else {
+      push(level, value);
+    }
   }
+  while (held_ > most_) compact();
 }
 
 void QuantileSketch::compact() {
   // The lowest level that is full: its numbers count for least.
-  std::size_t level = 0;
+  std::size_t level = first_;
   while (levels_[level].size() < rooms_[level]) ++level;
-  if (level + 1 == levels_.size()) make_levels(level + 2);
+  if (level + 1 == levels_.size()) {
+    make_levels(level + 2);
+    // Its numbers may have been sampled.
+    if (level < first_) return;
+  }
   std::vector<double>& from = levels_[level];
   std::vector<double>& to = levels_[level + 1];
   std::sort(from.begin(), from.end());
@@ -68,12 +107,17 @@ void QuantileSketch::merge(const QuantileSketch& other) {
   const QuantileSketch copy = other;  // which may be this one
   make_levels(std::max(levels_.size(), copy.levels_.size()));
   for (std::size_t i = 0; i < copy.levels_.size(); ++i) {
-    levels_[i].insert(levels_[i].end(), copy.levels_[i].begin(),
-                      copy.levels_[i].end());
+    for (const double value : copy.levels_[i]) {
+      if (i < first_) {
+        sample(value, std::uint64_t{1} << i);
+      } else {
+        push(i, value);
+      }
+    }
   }
-  count_ += copy.count_;
+  count_ += copy.count_ - copy.waiting_;
   draws_ += copy.draws_;
-  held_ += copy.held_;
+  if (copy.waiting_ > 0) add(copy.drawn_, copy.waiting_);
   while (held_ > most_) compact();
 }
 
@@ -85,6 +129,7 @@ std::vector<QuantileSketch::Weighted> QuantileSketch::sorted() const {
       all.push_back({value, std::uint64_t{1} << i});
     }
   }
+  if (waiting_ > 0) all.push_back({drawn_, waiting_});
   std::ranges::sort(all, {}, &Weighted::value);
   return all;
 }
@@ -129,6 +174,8 @@ std::vector<double> QuantileSketch::ranks(
 void QuantileSketch::write(StateWriter& out) const {
   out.number(count_);
   out.number(draws_);
+  out.number(waiting_);
+  out.number(drawn_);
   out.number<std::uint64_t>(levels_.size());
   for (const auto& level : levels_) out.list(level);
 }
@@ -137,13 +184,23 @@ QuantileSketch QuantileSketch::read(StateReader& in) {
   QuantileSketch sketch;
   sketch.count_ = in.number<std::uint64_t>();
   sketch.draws_ = in.number<std::uint64_t>();
+  const auto waiting = in.number<std::uint64_t>();
+  const auto drawn = in.number<double>();
   const std::size_t levels = in.count(sizeof(std::uint64_t));
-  if (levels > 64) in.fail("a sketch has more than 64 levels");
-  std::uint64_t count = 0;
+  if (levels > 63) in.fail("a sketch has more than 63 levels");
+  std::uint64_t count = waiting;
   sketch.make_levels(levels);
+  sketch.waiting_ = waiting;
+  sketch.drawn_ = drawn;
+  if (waiting >= std::uint64_t{1} << sketch.first_ || std::isnan(drawn)) {
+    in.fail("a sketch waits for too many");
+  }
   for (std::size_t i = 0; i < levels; ++i) {
     auto& level = sketch.levels_[i];
     level = in.list<double>();
+    if (i < sketch.first_ && !level.empty()) {
+      in.fail("a sketch holds what it should have sampled");
+    }
     if (std::ranges::any_of(level, [](double v) { return std::isnan(v); })) {
       in.fail("a sketch holds NaN");
     }

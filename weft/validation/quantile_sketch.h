@@ -44,6 +44,8 @@ class QuantileSketch {
   };
 
   void make_levels(std::size_t count);
+  void push(std::size_t level, double value);
+  void sample(double value, std::uint64_t count);
   void compact();
   std::vector<Weighted> sorted() const;
 
@@ -51,6 +53,12 @@ class QuantileSketch {
   std::vector<std::size_t> rooms_;  // of them
   std::uint64_t count_ = 0;
   std::uint64_t draws_ = 0;
+  // The lowest level that is kept: of what counts for less, one number stands
+  // for as many as make up one of its numbers, drawn by their counts (section 4
+  // of the paper). `waiting_` of them have come, of which `drawn_` stands.
+  std::size_t first_ = 0;
+  std::uint64_t waiting_ = 0;
+  double drawn_ = 0;
   std::size_t held_ = 0;  // in all levels
   std::size_t most_ = 0;  // that may be held before some level is compacted
 };

@@ -9,49 +9,70 @@ namespace weft::validation {
 
 bool ValueCounts::insert(std::size_t place, std::uint64_t hash,
                          std::string_view text, bool is_string, double weight) {
-  if (values_.size() == capacity_) return false;
-  slots_[place] = {hash, 1, values_.size()};
-  values_.push_back({.hash = hash,
-                     .weight = weight,
-                     .text = std::string(text.substr(0, kMostKeptBytes)),
-                     .bytes = text.size(),
-                     .is_string = is_string});
+  if (size() == capacity_) return false;
+  // A value that gave way leaves its memory to the next one.
+  std::size_t at = values_.size();
+  if (free_.empty()) {
+    values_.emplace_back();
+  } else {
+    at = free_.back();
+    free_.pop_back();
+  }
+  ValueCount& value = values_[at];
+  value.hash = hash;
+  value.weight = weight;
+  value.text.assign(text.substr(0, kMostKeptBytes));
+  value.bytes = text.size();
+  value.is_string = is_string;
+  slots_[place] = {hash, 1, at};
   // Half of the slots stay empty, so that searches are short.
-  if (2 * values_.size() > slots_.size()) rebuild(values());
+  if (2 * size() > slots_.size()) grow_slots();
   return true;
 }
 
 std::vector<ValueCount> ValueCounts::values() const {
-  std::vector<ValueCount> values = values_;
+  std::vector<ValueCount> values;
+  values.reserve(size());
   for (const Slot& slot : slots_) {
-    if (slot.hash != 0) values[slot.value].count = slot.count;
+    if (slot.hash == 0) continue;
+    values.push_back(values_[slot.value]);
+    values.back().count = slot.count;
   }
   std::ranges::sort(values, {}, &ValueCount::hash);
   return values;
 }
 
-void ValueCounts::rebuild(std::vector<ValueCount> values) {
-  std::size_t slots = kFirstSlots;
-  while (slots < 4 * values.size()) slots *= 2;
-  // It may only grow, since where it has been full it will be again.
-  slots = std::max(slots, slots_.size());
-  slots_.assign(slots, Slot());
-  mask_ = slots - 1;
-  values_.clear();
-  for (ValueCount& value : values) put(std::move(value));
+void ValueCounts::grow_slots() {
+  std::vector<Slot> old(2 * slots_.size());
+  old.swap(slots_);
+  mask_ = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.hash != 0) put(slot);
+  }
 }
 
-void ValueCounts::put(ValueCount value) {
-  std::size_t place = value.hash & mask_;
+void ValueCounts::put(const Slot& slot) {
+  std::size_t place = slot.hash & mask_;
   while (slots_[place].hash != 0) place = (place + 1) & mask_;
-  slots_[place] = {value.hash, value.count, values_.size()};
-  values_.push_back(std::move(value));
+  slots_[place] = slot;
+}
+
+void ValueCounts::rebuild(std::vector<ValueCount> values) {
+  std::size_t slots = kFirstSlots;
+  while (slots < 2 * values.size()) slots *= 2;
+  slots_.assign(std::max(slots, slots_.size()), Slot());
+  mask_ = slots_.size() - 1;
+  free_.clear();
+  values_ = std::move(values);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    put({values_[i].hash, values_[i].count, i});
+  }
 }
 
 // Takes the median count from all, and forgets what has none left.
 void ValueCounts::make_room() {
   std::vector<std::uint64_t> counts;
-  counts.reserve(values_.size());
+  counts.reserve(size());
   for (const Slot& slot : slots_) {
     if (slot.hash != 0) counts.push_back(slot.count);
   }
@@ -60,13 +81,16 @@ void ValueCounts::make_room() {
   std::nth_element(counts.begin(), middle, counts.end());
   const std::uint64_t less = *middle;
   error_ += less;
-  std::vector<ValueCount> kept;
-  for (const Slot& slot : slots_) {
-    if (slot.hash == 0 || slot.count <= less) continue;
-    kept.push_back(std::move(values_[slot.value]));
-    kept.back().count = slot.count - less;
+  std::vector<Slot> old(slots_.size());
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.hash == 0) continue;
+    if (slot.count <= less) {
+      free_.push_back(slot.value);
+    } else {
+      put({slot.hash, slot.count - less, slot.value});
+    }
   }
-  rebuild(std::move(kept));
 }
 
 const ValueCounts::Slot* ValueCounts::find(std::uint64_t hash) const {
@@ -79,10 +103,10 @@ const ValueCounts::Slot* ValueCounts::find(std::uint64_t hash) const {
 
 bool ValueCounts::merge(const ValueCounts& other) {
   std::size_t more = 0;
-  for (const ValueCount& value : other.values_) {
-    if (find(value.hash) == nullptr) ++more;
+  for (const Slot& slot : other.slots_) {
+    if (slot.hash != 0 && find(slot.hash) == nullptr) ++more;
   }
-  if (values_.size() + more > capacity_) return false;
+  if (size() + more > capacity_) return false;
   merge_frequent(other);
   return true;
 }

@@ -71,7 +71,7 @@ class ValueCounts {
   // True as long as nothing had to give way.
   bool is_exact() const { return error_ == 0; }
   std::uint64_t error() const { return error_; }
-  std::size_t size() const { return values_.size(); }
+  std::size_t size() const { return values_.size() - free_.size(); }
   std::size_t capacity() const { return capacity_; }
   void grow(std::size_t capacity) { capacity_ = std::max(capacity_, capacity); }
 
@@ -90,8 +90,9 @@ class ValueCounts {
 
   bool insert(std::size_t place, std::uint64_t hash, std::string_view text,
               bool is_string, double weight);
-  void put(ValueCount value);
+  void put(const Slot& slot);
   void rebuild(std::vector<ValueCount> values);
+  void grow_slots();
   void make_room();
   const Slot* find(std::uint64_t hash) const;
 
@@ -100,6 +101,7 @@ class ValueCounts {
   std::size_t mask_ = kFirstSlots - 1;
   std::vector<Slot> slots_ = std::vector<Slot>(kFirstSlots);
   std::vector<ValueCount> values_;  // whose counts are in the slots
+  std::vector<std::size_t> free_;   // places of values that gave way
   std::uint64_t error_ = 0;
 };
 
