@@ -17,7 +17,7 @@ namespace weft::validation {
 namespace {
 
 // A buffer with its fields stays in the second level of the cache.
-constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
+constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
 constexpr std::size_t kPadding = 64;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -239,7 +239,9 @@ bool CsvRows::read_record(ColumnBatch& batch) {
     Column& to = batch.columns[column];
     const bool is_missing = is_missing_text(field);
     to.levels[0].push_back(is_missing ? -1 : 1);
-    if (!is_missing) to.values.push_back(field);
+    // Its two halves one by one: the processor would wait for both, to copy
+    // what it has just written as a whole.
+    if (!is_missing) to.values.emplace_back(field.data(), field.size());
     if (end == size_ || bytes[end] != ',') {
       if (column + 1 != batch.columns.size()) {
         fail(used_, fmt::format("{} fields, but the first record has {}",

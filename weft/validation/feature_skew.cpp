@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "weft/validation/value_hash.h"
 #include "weft/validation/value_text.h"
 
 namespace weft::validation {

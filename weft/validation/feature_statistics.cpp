@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "weft/validation/value_text.h"
+#include "weft/validation/value_hash.h"
 
 namespace weft::validation {
 namespace {

@@ -3,30 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 namespace weft::validation {
 namespace {
-
-template <class Word>
-std::uint64_t load(const char* place) {
-  Word word;
-  std::memcpy(&word, place, sizeof(word));
-  return word;
-}
-
-// Both halves of the product, so that all bits of both factors count.
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  // GCC and Clang have the type on all 64-bit machines.
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^
-         static_cast<std::uint64_t>(product >> 64);
-}
-
-constexpr std::uint64_t kOdd0 = 0xa0761d6478bd642f;
-constexpr std::uint64_t kOdd1 = 0xe7037ed1a0b428db;
-constexpr std::uint64_t kOdd2 = 0x8ebc6af09c88c6e3;
 
 ParsedValue parse_float(std::string_view text) {
   ParsedValue value;
@@ -95,34 +74,6 @@ ParsedValue parse_value(std::string_view text) {
     return value;
   }
   return parse_float(text);
-}
-
-std::uint64_t hash_text(std::string_view text, bool is_string) {
-  const char* at = text.data();
-  std::size_t left = text.size();
-  std::uint64_t hash = mix(kOdd0 ^ left, kOdd1 ^ (is_string ? kOdd2 : 0));
-  for (; left > 16; left -= 16, at += 16) {
-    hash = mix(load<std::uint64_t>(at) ^ kOdd1,
-               load<std::uint64_t>(at + 8) ^ hash);
-  }
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  // Words that overlap cover every length without a loop over bytes.
-  if (left >= 8) {
-    low = load<std::uint64_t>(at);
-    high = load<std::uint64_t>(at + left - 8);
-  } else if (left >= 4) {
-    low = load<std::uint32_t>(at);
-    high = load<std::uint32_t>(at + left - 4);
-  } else if (left > 0) {
-    low = load<std::uint8_t>(at) << 16 |
-          load<std::uint8_t>(at + left / 2) << 8 |
-          load<std::uint8_t>(at + left - 1);
-  }
-  hash = mix(low ^ kOdd2, high ^ hash);
-  hash = mix(hash ^ kOdd0, kOdd1);
-  // Tables keep 0 for an empty slot.
-  return hash == 0 ? 1 : hash;
 }
 
 bool is_utf8(std::string_view text) {

@@ -22,10 +22,6 @@ struct ParsedValue {
 // beyond 64 bits.
 ParsedValue parse_value(std::string_view text);
 
-// A hash that is the same on all machines and in all builds, as states are sent
-// and kept. It is no digest: whoever may choose the texts can make two agree.
-std::uint64_t hash_text(std::string_view text, bool is_string);
-
 bool is_utf8(std::string_view text);
 
 // So much of a text as a message shows, with U+FFFD in place of bytes that are
