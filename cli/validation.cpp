@@ -58,6 +58,11 @@ void add_data_options(CLI::App& verb, ValidateData& data) {
   verb.add_option("--weight", data.options.weight,
                   "the feature that says how often a row counts")
       ->type_name("FEATURE");
+  verb.add_option("--exact", data.options.exact_values,
+                  "different values of a feature that are counted exactly; "
+                  "more take sketches")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 24));
   verb.add_option("--slice", data.options.slices,
                   "statistics for each value of these features as well")
       ->delimiter(',')

@@ -44,8 +44,8 @@ struct DatasetDef {
   DatasetSplits (*open)(const DataRequest& request) = nullptr;
   // True if the folder holds this data.
   bool (*is_in)(const std::filesystem::path& folder) = nullptr;
-  // For tables, the file in the folder whose rows the training part is of, as it
-  // stands, for who looks at them before a reader does; null for other data.
+  // For tables, the file in the folder whose rows the training part is of, as
+  // it stands, for who looks at them before a reader does; null for other data.
   std::filesystem::path (*table)(const std::filesystem::path& folder) = nullptr;
   // Where `weft data fetch` gets it; none if it cannot be fetched.
   std::vector<SourceFile> sources = {};

@@ -23,9 +23,9 @@ struct ExampleCheckOptions {
   std::size_t most_rows = 10;  // that are named of each kind
 };
 
-// By feature and kind. What is a property of many rows is none of one:
-// min_count, distinct values, rows of the data, shares below 1, distances. A
-// row costs a check of all features, tens of microseconds.
+// What is struck, by feature and kind. What is a property of many rows is none
+// of one: min_count, distinct values, rows of the data, shares below 1,
+// distances. A row costs a check of all features, tens of microseconds.
 std::map<std::pair<std::string, std::string>, StruckRows> check_examples(
     const Schema& schema, RowSource& rows, const ExampleCheckOptions& options);
 
