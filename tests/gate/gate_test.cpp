@@ -208,6 +208,20 @@ TEST_F(GateTest, ComparesWithTheModelThatPassedLast) {
   EXPECT_EQ(gain.submit(model(0.9), 0), GateAnswer::kFailed);
 }
 
+TEST_F(GateTest, JudgesModelsThatDifferMoreThanExpectedOnMorePoints) {
+  Gate gain = gate(
+      "condition = 'n - o > 0.3 +/- 0.2'\nsteps = 1\ndifference = 0.5\n"
+      "adaptivity = \"first-change\"\n");
+  const GatePlan plan = plan_gate(gain.file().config.terms);
+  ASSERT_GT(plan.clauses[0].points_without, plan.clauses[0].points);
+  ASSERT_LT(plan.points_at_best, static_cast<std::int64_t>(kPool));
+  gain.init(model(0.2), false);
+  EXPECT_EQ(gain.submit(model(0.9), 0), GateAnswer::kPassed);
+  EXPECT_EQ(details(gain)["clauses"][0]["points"],
+            plan.clauses[0].points_without);
+  EXPECT_EQ(details(gain)["labels"], details(gain)["differences"]);
+}
+
 TEST_F(GateTest, NeedsAModelToCompareWith) {
   Gate gain = gate(kGain);
   gain.init("", false);

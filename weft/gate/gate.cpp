@@ -177,8 +177,8 @@ void Gate::judge_pending(BookWriter<GateState>& writer) {
   const auto number = &submission - life.submissions.data();
   const GateTerms& terms = life.config.terms;
   const GatePredictions predictions = predictions_on_set(life, submission);
-  const GateVerdict verdict =
-      GateJudge(terms, plan(), predictions).judge(open_labels(life));
+  const GateJudge judge(terms, plan(), predictions);
+  const GateVerdict verdict = judge.judge(open_labels(life));
 
   GateEnd end = GateEnd::kNot;
   if (terms.adaptivity == Adaptivity::kFirstChange && verdict.passed) {
@@ -192,6 +192,8 @@ void Gate::judge_pending(BookWriter<GateState>& writer) {
                      {"model", submission.name},
                      {"passed", verdict.passed},
                      {"clauses", clauses_json(terms, verdict)},
+                     {"labels", judge.needed_labels().size()},
+                     {"differences", judge.differences()},
                      {"uses_left", terms.steps - std::ssize(life.submissions)},
                      {"alarm", to_string(end)}};
   Json body{{"submission", number},

@@ -119,6 +119,11 @@ std::vector<std::size_t> GateJudge::needed_labels() const {
   return places;
 }
 
+std::int64_t GateJudge::differences() const {
+  const PredictionCounter counter(predictions_, {});
+  return counter.differences(counter.points());
+}
+
 GateVerdict GateJudge::judge(
     std::span<const std::optional<std::string>> labels) const {
   return weft::judge(terms_, plan_, PredictionCounter(predictions_, labels));

@@ -63,6 +63,9 @@ class GateJudge {
   // clause is false that needs none.
   std::vector<std::size_t> needed_labels() const;
 
+  // Points of the whole set on which the models differ.
+  std::int64_t differences() const;
+
   // `labels` by place; those that are needed must be there.
   GateVerdict judge(std::span<const std::optional<std::string>> labels) const;
 
