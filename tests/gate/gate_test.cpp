@@ -525,6 +525,20 @@ TEST_F(GateTest, SaysWhatIsWrongWithAGateFile) {
   refuse(good + "labels = 'oracle'\n", {"oracle", "gate.toml:4"});
   refuse(good + "difference_known = true\n", {"no 'gate.difference'"});
   refuse("[gate\n", {"gate.toml:1"});
+  refuse(good + "name = '../../x'\n", {"'../../x'", "gate.toml:4"});
+  refuse(good + "name = \"x'; DROP TABLE records\"\n", {"letters"});
+}
+
+TEST_F(GateTest, SharesALedgerWithOthers) {
+  const std::string shared = std::string(kFloor) + "ledger = \"books.db\"\n";
+  Gate a = gate(shared + "name = \"a\"\n");
+  Gate b = gate(shared + "name = \"b\"\n");
+  a.init("", false);
+  EXPECT_FALSE(b.state().life);
+  b.init("", false);
+  EXPECT_EQ(a.submit(model(0.95), 0), GateAnswer::kPassed);
+  EXPECT_EQ(a.state().life->uses_left(), 2);
+  EXPECT_EQ(b.state().life->uses_left(), 3);
 }
 
 TEST_F(GateTest, KeepsItsConfigurationInTheLedger) {

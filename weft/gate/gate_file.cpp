@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMostGateFileBytes = std::size_t{1} << 20;
 
+constexpr std::size_t kMostGateNameBytes = 100;
+
 constexpr CallKind kConditionKind{
     .canonical =
         [](std::string_view text) {
@@ -167,6 +169,16 @@ GateFile parse_gate_file(std::string_view text,
   file.ledger = reader.text("ledger");
   file.name = reader.text("name");
   if (file.name.empty()) file.name = path.stem().string();
+  // Files in which people answer are called so, too.
+  if (file.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789-_.") != std::string::npos ||
+      file.name.size() > kMostGateNameBytes) {
+    throw section.error("name", section.find("name"),
+                        fmt::format("a gate is called by up to {} letters, "
+                                    "digits, '-', '_' and '.', not '{}'",
+                                    kMostGateNameBytes, file.name));
+  }
   if (const std::string key = reader.text("key"); !key.empty()) {
     file.key = file.folder() / key;
   }
