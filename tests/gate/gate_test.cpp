@@ -18,7 +18,8 @@ namespace {
 using test::expect_error;
 using test::TemporaryFolder;
 
-constexpr std::size_t kPool = 1500;
+// Models are so far from what decides that no draw of a set comes near it.
+constexpr std::size_t kPool = 2500;
 
 // Points whose labels are told apart from anything else in a file, and models
 // that are right where they should be.
@@ -93,15 +94,15 @@ class GateTest : public testing::Test {
 
 constexpr const char* kFloor = "condition = 'n > 0.7 +/- 0.1'\nsteps = 3\n";
 constexpr const char* kGain =
-    "condition = 'n - o > 0.05 +/- 0.1 /\\ d < 0.4 +/- 0.1'\nsteps = 3\n";
+    "condition = 'n - o > 0.05 +/- 0.1 /\\ d < 0.6 +/- 0.1'\nsteps = 3\n";
 
 TEST_F(GateTest, LetsGoodModelsPass) {
   Gate floor = gate(kFloor);
   floor.init("", false);
   EXPECT_EQ(floor.submit(model(0.95), 0), GateAnswer::kPassed);
-  EXPECT_EQ(floor.submit(model(0.7), 0), GateAnswer::kFailed);
+  EXPECT_EQ(floor.submit(model(0.6), 0), GateAnswer::kFailed);
   EXPECT_EQ(floor.state().life->uses_left(), 1);
-  EXPECT_NEAR(details(floor)["clauses"][0]["estimate"], 0.7, 0.1);
+  EXPECT_NEAR(details(floor)["clauses"][0]["estimate"], 0.6, 0.2);
 }
 
 TEST_F(GateTest, TellsARepeatedModelWhatItWasTold) {
@@ -138,7 +139,7 @@ TEST_F(GateTest, NeverUsesAPointInTwoLives) {
   std::size_t points = 0;
   for (int life = 0; life < 3; ++life) {
     floor.init("", false);
-    for (const double accuracy : {0.5, 0.6, 0.65}) {
+    for (const double accuracy : {0.5, 0.55, 0.6}) {
       floor.submit(model(accuracy), 0);
     }
     const std::string text = floor.release();
@@ -159,7 +160,7 @@ TEST_F(GateTest, NeverUsesAPointInTwoLives) {
   expect_error(ErrorCode::kUnavailable, {"no verdict has rested on"}, [&] {
     for (int life = 0; life < 20; ++life) {
       floor.init("", false);
-      for (const double accuracy : {0.5, 0.6, 0.65}) {
+      for (const double accuracy : {0.5, 0.55, 0.6}) {
         floor.submit(model(accuracy), 0);
       }
     }
@@ -240,13 +241,13 @@ TEST_F(GateTest, RefusesPredictionsThatDoNotSuit) {
     expect_error(code, parts, [&] { floor.submit(path, 0); });
   };
   const std::string whole = read_text(model(0.95));
-  const std::string last = "point1499,";
+  const std::string last = "point2499,";
   const std::size_t line = whole.rfind(last);
   refuse(whole.substr(0, line), ErrorCode::kInvalidArgument,
-         {"says nothing of point 'point1499'", "1499 points", "1500"});
-  refuse(whole + "point1500,x\n", ErrorCode::kInvalidArgument,
-         {"no point 'point1500'"});
-  refuse(whole + "point7,x\n", ErrorCode::kDataLoss, {":1502", "twice"});
+         {"says nothing of point 'point2499'", "2499 points", "2500"});
+  refuse(whole + "point2500,x\n", ErrorCode::kInvalidArgument,
+         {"no point 'point2500'"});
+  refuse(whole + "point7,x\n", ErrorCode::kDataLoss, {":2502", "twice"});
   refuse(whole.substr(0, line) + last + "NaN\n", ErrorCode::kDataLoss,
          {"missing"});
   refuse(whole.substr(0, line) + last + "\xff\n", ErrorCode::kDataLoss,
@@ -459,7 +460,13 @@ TEST(GateKey, OpensWhatItSealedAndNothingElse) {
   const std::string sealed = key.seal("labels");
   EXPECT_EQ(key.open(sealed), "labels");
   EXPECT_NE(key.seal("labels"), sealed);
-  for (std::size_t i = 0; i < sealed.size(); ++i) {
+  // Nor does its length say what is in there.
+  EXPECT_EQ(key.seal("{\"passed\":true}").size(),
+            key.seal("{\"passed\":false}").size());
+  EXPECT_EQ(key.open(key.seal("")), "");
+  const std::string block(4096, 'x');
+  EXPECT_EQ(key.open(key.seal(block)), block);
+  for (std::size_t i = 0; i < sealed.size(); i += 7) {
     std::string changed = sealed;
     changed[i] = changed[i] == 'A' ? 'B' : 'A';
     EXPECT_THROW(key.open(changed), Error) << i;
@@ -469,6 +476,28 @@ TEST(GateKey, OpensWhatItSealedAndNothingElse) {
 }
 
 // --- Several at once ---
+
+TEST_F(GateTest, SaysThatAnotherLifeBeganMeanwhile) {
+  folder_.write("label.sh", "exit 1\n");
+  const std::string more =
+      std::string(kGain) + "labels = 'command([\"sh\", \"label.sh\"])'\n";
+  Gate asking = gate(more, "unlabelled.csv");
+  asking.init(model(0.5), false);
+  EXPECT_THROW(asking.submit(model(0.7), 0), Error);
+  // While a program labels, the owner begins anew.
+  folder_.write("label.sh",
+                "touch asked; while [ ! -f go ]; do :; done\n"
+                "echo id,label; sed 's/$/,none/'\n");
+  std::jthread owner([&] {
+    while (!std::filesystem::exists(folder_ / "asked")) {
+    }
+    Gate(file(more, "unlabelled.csv"), LedgerMode::kOpen).init("", true);
+    folder_.write("go", "");
+  });
+  expect_error(ErrorCode::kUnavailable, {"began with another test set"},
+               [&] { asking.submit(model(0.7), 0); });
+  EXPECT_EQ(asking.state().life->uses_left(), 3);
+}
 
 TEST_F(GateTest, SpendsEachUseOnce) {
   const std::string more = "condition = 'n > 0.7 +/- 0.1'\nsteps = 6\n";

@@ -271,19 +271,29 @@ std::optional<GateAnswer> Gate::proceed() {
   return answer_to(std::string(pending->key));
 }
 
+const GateSubmission& Gate::submission_of(const GateLife& life,
+                                          const std::string& request) const {
+  const GateSubmission* submission = life.find(request);
+  if (submission != nullptr) return *submission;
+  throw Error(ErrorCode::kUnavailable, file_.path.string(),
+              "the owner began with another test set meanwhile")
+      .hint("submit the model again");
+}
+
 GateAnswer Gate::answer_to(const std::string& request) {
-  if (!state().life->find(request)->is_judged && !ask_labels(request)) {
+  if (!submission_of(*state().life, request).is_judged &&
+      !ask_labels(request)) {
     return GateAnswer::kWaiting;
   }
   tell_results();
-  const auto passed = state().life->find(request)->passed;
+  const auto passed = submission_of(*state().life, request).passed;
   if (!passed) return GateAnswer::kRecorded;
   return *passed ? GateAnswer::kPassed : GateAnswer::kFailed;
 }
 
 bool Gate::ask_labels(const std::string& request) {
   const GateLife& life = *state().life;
-  const GateSubmission& submission = *life.find(request);
+  const GateSubmission& submission = submission_of(life, request);
   const auto missing = missing_labels(life, submission);
   const Secret secret = open_secret(life);
   std::vector<std::string> ids;

@@ -104,6 +104,9 @@ class Gate {
                 const std::string& name,
                 const std::vector<std::string>& predictions);
   void judge_pending(BookWriter<GateState>& writer);
+  // Throws Error(kUnavailable) where another life has begun.
+  const GateSubmission& submission_of(const GateLife& life,
+                                      const std::string& request) const;
   // Of the submission of that key; labels are asked for if it waits for them.
   GateAnswer answer_to(const std::string& key);
   bool ask_labels(const std::string& key);

@@ -16,6 +16,9 @@ namespace weft {
 namespace {
 
 constexpr int kBase64 = sodium_base64_VARIANT_ORIGINAL;
+constexpr std::size_t kSealedBlock = 4096;
+constexpr std::size_t kSealedOverhead =
+    crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES;
 
 void check_only_owner_reads(const std::filesystem::path& path) {
   struct stat status {};
@@ -105,12 +108,15 @@ std::string GateKey::id() const {
 }
 
 std::string GateKey::seal(std::string_view text) const {
-  std::vector<std::uint8_t> box(crypto_secretbox_NONCEBYTES +
-                                crypto_secretbox_MACBYTES + text.size());
+  std::vector<unsigned char> padded(text.begin(), text.end());
+  padded.resize(text.size() + kSealedBlock);
+  std::size_t length = 0;
+  WEFT_CHECK(sodium_pad(&length, padded.data(), text.size(), kSealedBlock,
+                        padded.size()) == 0);
+  std::vector<unsigned char> box(kSealedOverhead + length);
   randombytes_buf(box.data(), crypto_secretbox_NONCEBYTES);
-  crypto_secretbox_easy(box.data() + crypto_secretbox_NONCEBYTES,
-                        reinterpret_cast<const unsigned char*>(text.data()),
-                        text.size(), box.data(), key_.data());
+  crypto_secretbox_easy(box.data() + crypto_secretbox_NONCEBYTES, padded.data(),
+                        length, box.data(), key_.data());
   std::string sealed(sodium_base64_encoded_len(box.size(), kBase64), '\0');
   sodium_bin2base64(sealed.data(), sealed.size(), box.data(), box.size(),
                     kBase64);
@@ -119,27 +125,24 @@ std::string GateKey::seal(std::string_view text) const {
 }
 
 std::string GateKey::open(std::string_view sealed) const {
-  constexpr std::size_t kOverhead =
-      crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES;
-  std::vector<std::uint8_t> box(sealed.size());
+  std::vector<unsigned char> box(sealed.size());
   std::size_t length = 0;
-  std::string text;
   const bool is_base64 =
       sodium_base642bin(box.data(), box.size(), sealed.data(), sealed.size(),
                         /*ignore=*/nullptr, &length, /*end=*/nullptr,
                         kBase64) == 0 &&
-      length >= kOverhead;
-  if (is_base64) text.resize(length - kOverhead);
+      length > kSealedOverhead;
+  std::vector<unsigned char> padded(is_base64 ? length - kSealedOverhead : 0);
   if (!is_base64 ||
-      crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(text.data()),
-                                 box.data() + crypto_secretbox_NONCEBYTES,
-                                 length - crypto_secretbox_NONCEBYTES,
-                                 box.data(), key_.data()) != 0) {
+      crypto_secretbox_open_easy(
+          padded.data(), box.data() + crypto_secretbox_NONCEBYTES,
+          length - crypto_secretbox_NONCEBYTES, box.data(), key_.data()) != 0 ||
+      sodium_unpad(&length, padded.data(), padded.size(), kSealedBlock) != 0) {
     throw Error(ErrorCode::kDataLoss, "gate",
                 "what the ledger keeps sealed does not open: it was sealed "
                 "with another key, or changed since");
   }
-  return text;
+  return {padded.begin(), padded.begin() + static_cast<std::ptrdiff_t>(length)};
 }
 
 }  // namespace weft

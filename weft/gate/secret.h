@@ -1,7 +1,8 @@
 // What developers must not read, sealed with a key of the gate's owner:
 // XSalsa20 with Poly1305 (libsodium's secretbox), a nonce drawn for each text.
-// Whoever has a ledger and not the key learns how long a text is, and no more;
-// a text that was changed does not open.
+// Whoever has a ledger and not the key learns how many blocks of 4 KiB a text
+// has, and no more ("true" must not be told from "false" by its length); a text
+// that was changed does not open.
 //
 // Threads: immutable.
 #pragma once
