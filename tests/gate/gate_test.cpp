@@ -588,12 +588,11 @@ TEST(GateState, RefusesRecordsThatNoGateWrote) {
     record.body = body;
     return record;
   };
-  GateState state;
-  for (const auto& [kind, body] :
-       {std::pair("submit", "{}"), std::pair("init", "no json"),
-        std::pair("init", "{}"), std::pair("init", "[]")}) {
-    expect_error(ErrorCode::kDataLoss, {"gate"},
-                 [&] { state.apply(record(kind, body)); });
+  for (const LedgerRecord& wrong :
+       {record("submit", "{}"), record("init", "no json"), record("init", "{}"),
+        record("init", "[]")}) {
+    GateState state;
+    expect_error(ErrorCode::kDataLoss, {"gate"}, [&] { state.apply(wrong); });
   }
 }
 
