@@ -26,7 +26,7 @@ class CommandLabels final : public LabelSource {
     const IdTable table(
         records_from_csv(ask_command(command_, input, folder_), command_[0]),
         kLabelColumn);
-    const auto labels = take_labels(table, request.ids);
+    auto labels = take_labels(table, request.ids);
     if (!labels) {
       throw Error(ErrorCode::kUnavailable, command_[0],
                   "does not label all points that it was asked for");

@@ -11,7 +11,7 @@ class FileLabels final : public LabelSource {
 
   std::optional<LabelsOfPoints> ask(const LabelRequest& request) override {
     const IdTable table(read_records(path_), kLabelColumn);
-    const auto labels = take_labels(table, request.ids);
+    auto labels = take_labels(table, request.ids);
     if (!labels) {
       throw Error(ErrorCode::kUnavailable, path_.string(),
                   "lacks the label of a point");
