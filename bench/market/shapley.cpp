@@ -23,7 +23,7 @@ constexpr std::int64_t kMostPermutations = 8192;
 // Beginnings of a permutation that are timed.
 constexpr std::int64_t kTimedPlaces = 20;
 
-// Of each test point, the place of each training point among its neighbours.
+// For each test point, the place of each training point among its neighbours.
 struct Neighbours {
   std::vector<std::vector<std::int32_t>> places;
   std::vector<std::vector<char>> matches;

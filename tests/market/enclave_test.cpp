@@ -68,7 +68,7 @@ class ShardFile : public testing::Test {
 };
 
 TEST_F(ShardFile, IsCalledByItsBytesAndReadsBack) {
-  // Of several chunks.
+  // The first has several chunks.
   const Digest first = write("a", 0, 1100);
   EXPECT_EQ(first, market::digest_of_file(path("a")));
   const Digest second = write("b", 1100, 40);

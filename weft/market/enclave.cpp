@@ -184,7 +184,7 @@ std::string value_in(const RunningJob& running,
 std::string outputs_of(const RunningJob& running, Report& report) {
   const std::string& task = running.order.job.task;
   if (task == "training") return train_in(running).model;
-  // Of a try only the metric leaves, so that no data leave with a model.
+  // Only the metric leaves of a try, so that no data leave with a model.
   if (task == "tryrun") return train_in(running).metric;
   if (task == "inference") return predict_in(running);
   return value_in(running, report.values);

@@ -55,7 +55,8 @@ std::int64_t row_in(std::uint64_t word) {
   return static_cast<std::int64_t>(word & 0xffff'ffff);
 }
 
-// By least significant byte first, in time that does not depend on the order;
+// Sorts by the least significant digit first, in time that does not depend on
+// the order;
 // numbers are in order already, so that the four bytes of the distance suffice.
 void sort_by_distance(std::vector<std::uint64_t>& words,
                       std::vector<std::uint64_t>& room) {

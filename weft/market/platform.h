@@ -37,8 +37,8 @@ class Platform {
   virtual ~Platform() = default;
 
   virtual PublicKey machine() const = 0;
-  // Of the program that runs and what it was started with. The platform finds
-  // it out; the program does not tell it.
+  // The digest of the program that runs and of what it was started with. The
+  // platform finds it out; the program does not tell it.
   virtual Digest measurement() const = 0;
   // Signs what the enclave says, with the measurement of the platform's own
   // finding in it.

@@ -33,7 +33,7 @@ const Database& database_of(const State& state, std::int64_t shard) {
                "database");
 }
 
-// By what the shards of a job are paid: what it says, or their sizes where that
+// What the shards of a job are paid by: what it says, or their sizes where that
 // is nothing.
 std::vector<Amount> weights_of(const State& state, const Job& job,
                                const std::vector<std::size_t>& shards,

@@ -102,7 +102,7 @@ struct State {
   Amount money = 0;         // taken in and not paid out
 
   std::map<PublicKey, Account> accounts;
-  // By number, from 1: see entry().
+  // They are numbered from 1: see entry().
   std::vector<Association> associations;
   std::vector<Database> databases;
   std::vector<Shard> shards;
