@@ -56,8 +56,8 @@ std::int64_t row_in(std::uint64_t word) {
 }
 
 // Sorts by the least significant digit first, in time that does not depend on
-// the order;
-// numbers are in order already, so that the four bytes of the distance suffice.
+// the order. Numbers are in order already, so that the four bytes of the
+// distance suffice.
 void sort_by_distance(std::vector<std::uint64_t>& words,
                       std::vector<std::uint64_t>& room) {
   room.resize(words.size());
