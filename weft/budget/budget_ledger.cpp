@@ -62,9 +62,8 @@ std::optional<std::string> hopeless(const BudgetBooks& books,
                       block.capacity.values())) {
       continue;
     }
-    const double after = privacy::epsilon_of(block.consumed + claim.demand,
-                                             block.guarantee.delta)
-                             .value;
+    const double after =
+        BudgetBooks::epsilon_of(block, block.consumed + claim.demand);
     return fmt::format(
         "block '{}' would come to epsilon {:.4g}, where {:g} is promised at "
         "delta {:g}, and {:.4g} is spent",

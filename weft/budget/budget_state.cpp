@@ -1,6 +1,8 @@
 #include "weft/budget/budget_state.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/privacy/mechanism.h"
@@ -165,12 +167,16 @@ double BudgetBooks::unlocked_share(const KeptBlock& block,
               .claims = block.claims});
 }
 
-double BudgetBooks::consumed_epsilon(const KeptBlock& block) {
-  const bool is_untouched = std::ranges::all_of(
-      block.consumed.values(), [](double spent) { return spent == 0; });
-  return is_untouched
-             ? 0
-             : privacy::epsilon_of(block.consumed, block.guarantee.delta).value;
+double BudgetBooks::epsilon_of(const KeptBlock& block,
+                               const RenyiCurve& consumed) {
+  double least = std::numeric_limits<double>::infinity();
+  bool is_untouched = true;
+  for (std::size_t i = 0; i < consumed.size(); ++i) {
+    is_untouched &= consumed[i] == 0;
+    least = std::min(least, consumed[i] - std::log(block.guarantee.delta) /
+                                              (consumed.orders()[i] - 1));
+  }
+  return is_untouched ? 0 : least;
 }
 
 }  // namespace weft

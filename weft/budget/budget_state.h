@@ -51,8 +51,14 @@ class BudgetBooks {
 
   // The share of a block that is unlocked at a time.
   double unlocked_share(const KeptBlock& block, std::int64_t now) const;
-  // An epsilon that holds for what was consumed, at the block's delta.
-  static double consumed_epsilon(const KeptBlock& block);
+  // The epsilon that `consumed` comes to at the block's delta, as its capacity
+  // counts: it is granted as long as this is within the promise. (Conversions
+  // that are tighter, as privacy::epsilon_of(), say less.)
+  static double epsilon_of(const KeptBlock& block,
+                           const privacy::RenyiCurve& consumed);
+  static double consumed_epsilon(const KeptBlock& block) {
+    return epsilon_of(block, block.consumed);
+  }
 
  private:
   KeptClaim& standing(const std::string& claim, ClaimStanding due);
