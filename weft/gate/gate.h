@@ -67,7 +67,7 @@ class Gate {
   // Seals everything with another key, which the gate file names from then on.
   void rotate(const GateKey& next);
 
-  // Of the last verdicts, all that was counted: for the owner.
+  // All that was counted for the last verdicts: for the owner.
   std::vector<std::string> details();
 
  private:
@@ -107,7 +107,7 @@ class Gate {
   // Throws Error(kUnavailable) where another life has begun.
   const GateSubmission& submission_of(const GateLife& life,
                                       const std::string& request) const;
-  // Of the submission of that key; labels are asked for if it waits for them.
+  // The answer to the submission of that key; labels are asked for if it waits.
   GateAnswer answer_to(const std::string& key);
   bool ask_labels(const std::string& key);
   void tell_results();
