@@ -211,6 +211,48 @@ class MarketTest(CliTest):
         self.assertIn("one rank alone", self.refused(
             "replica", self.ledger, "--key", self.path("v0")))
 
+    def test_replicas_as_threads(self) -> None:
+        chosen = [word for i in range(3)
+                  for word in ("--validator", self.key(f"v{i}"))]
+        for i in (2, 1, 0):
+            self.ledger = self.folder / f"books-{i}.db"
+            self.begin(*chosen)
+        self.weft("send", self.ledger, "deposit",
+                  f"to={self.accounts['buyer']}", "amount=7", "--key",
+                  self.path("treasurer"), "--pool")
+        said = self.weft("replica", self.folder / "books-{rank}.db", "--key",
+                         self.folder / "v{rank}.key", "--workers", "2",
+                         "--rounds", "2")
+        self.assertIn("block 1 with 2 signatures", said)
+        # The third was away, and is taught.
+        said = self.weft("replica", self.folder / "books-{rank}.db", "--key",
+                         self.folder / "v{rank}.key", "--workers", "3",
+                         "--rounds", "1")
+        self.assertIn("rank 2: caught up with block 1", said)
+
+    def test_what_was_told_stays_whoever_is_killed(self) -> None:
+        """Ten write at once, and half of them are killed on the way."""
+        self.begin()
+        writers = []
+        for i in range(10):
+            self.key(f"w{i}")
+            writers.append(subprocess.Popen(
+                [BIN, "market", "send", self.ledger, "cash_out", "amount=0",
+                 "--key", self.path(f"w{i}")], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, cwd=ROOT))
+        for writer in writers[::2]:
+            writer.kill()
+        told = {i for i, writer in enumerate(writers)
+                if writer.communicate()[0].startswith("block")
+                and writer.returncode == 0}
+        self.assertTrue(told >= {1, 3, 5, 7, 9}, told)
+        self.weft("verify", self.ledger)
+        nonces = {entry["account"]: entry["nonce"]
+                  for entry in self.state()["accounts"]}
+        for i in told:
+            account = self.weft("key", self.path(f"w{i}"), "--show").strip()
+            self.assertEqual(nonces[account], 1)
+
     def test_values_of_data(self) -> None:
         said = json.loads(self.weft("value", "digits", "--rows", "300",
                                     "--json", "-o", self.folder / "v.csv"))

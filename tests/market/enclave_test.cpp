@@ -1,6 +1,8 @@
 // Jobs in enclaves: what they read, count and make.
 #include "tests/market/enclaves.h"
 
+#include "weft/files/safetensors.h"
+
 namespace weft::test {
 namespace {
 
@@ -45,6 +47,38 @@ TEST_F(EnclaveTest, ValuesShards) {
   EXPECT_GT(result.report.values[0], result.report.values[1]);
   report(result);
   EXPECT_EQ(job(number).state, market::JobState::kPaid);
+}
+
+TEST_F(EnclaveTest, PredictsWithTheModelOfAnotherJob) {
+  const std::int64_t training = submit("training", 2);
+  const market::EnclaveResult trained = run(training);
+  report(trained);
+  const market::Digest model = trained.report.outputs;
+  std::ofstream(market::stored(store(), model), std::ios::binary)
+      << trained.outputs;
+  const std::int64_t number =
+      submit("inference", 1, kEnclaveRecipe, 50'000, model);
+  const market::EnclaveResult result = run(number);
+  ASSERT_EQ(result.failure, "");
+  EXPECT_EQ(result.report.reads, (std::vector<std::int64_t>{60, 40}));
+  const auto path = folder_.path() / "predictions";
+  std::ofstream(path, std::ios::binary) << result.outputs;
+  const SafetensorsFile predictions(path);
+  ASSERT_EQ(predictions.entries().size(), 1u);
+  EXPECT_EQ(predictions.entries()[0].type.shape, Shape({100, 10}));
+  report(result);
+  EXPECT_EQ(job(number).state, market::JobState::kPaid);
+}
+
+TEST_F(EnclaveTest, DoesNotPredictWithAModelThatWasSwapped) {
+  const market::Digest model = MarketScene::digest("the model");
+  std::ofstream(market::stored(store(), model)) << "another model";
+  const std::int64_t number =
+      submit("inference", 1, kEnclaveRecipe, 50'000, model);
+  const market::EnclaveResult result = run(number);
+  EXPECT_EQ(result.report.status, market::JobStatus::kError);
+  EXPECT_NE(result.failure.find("is not the model that the job names"),
+            std::string::npos);
 }
 
 TEST_F(EnclaveTest, ReportsRecipesThatCannotBeMetered) {

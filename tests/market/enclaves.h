@@ -140,7 +140,8 @@ class EnclaveTest : public testing::Test {
 
   std::int64_t submit(const std::string& task, std::int64_t epochs,
                       const std::string& recipe = kEnclaveRecipe,
-                      std::int64_t gas = 50'000) {
+                      std::int64_t gas = 50'000,
+                      const market::Digest& model = {}) {
     const market::Digest measurement =
         market::measurement_of(market::own_program(), recipe, task);
     std::ofstream(market::stored(store(), measurement)) << recipe;
@@ -155,6 +156,7 @@ class EnclaveTest : public testing::Test {
              .all<market::PublicKey>("owners", {MarketScene::account("owner"),
                                                 MarketScene::account("owner")})
              .number("epochs", epochs)
+             .key("model", model)
              .key("measurement", measurement)
              .number("units_per_example", units)
              .number("gas", gas)

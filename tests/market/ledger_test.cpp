@@ -117,6 +117,26 @@ TEST(BlockTest, AnyBitOfItDecidesTheRoot) {
   EXPECT_GT(refused, static_cast<int>(text.size()) - 80);
 }
 
+TEST(BlockTest, FitsIntoARecordHoweverMuchIsSent) {
+  MarketScene scene;
+  std::vector<market::Transaction> many;
+  // Texts of quotes, which take twice as much room in a record.
+  const SaidFields wordy = said()
+                               .text("name", std::string(1000, '"'))
+                               .number("quorum", 1)
+                               .number("debate", 1);
+  for (std::int64_t i = 0; i < 2500; ++i) {
+    many.push_back(market::make_transaction(
+        key_named("owner"), scene.state.market, i, "found", wordy));
+  }
+  const market::Draft draft =
+      market::draft_block(scene.state, scene.time, many);
+  EXPECT_FALSE(draft.refused.empty());
+  EXPECT_NE(draft.refused[0].why.find("the block is full"), std::string::npos);
+  EXPECT_GT(draft.block.transactions.size(), 1000u);
+  EXPECT_LE(market::to_json(draft.block).size(), kMostBodyBytes);
+}
+
 TEST(BlockTest, TimeDoesNotGoBack) {
   MarketScene scene;
   scene.send("treasurer", "deposit", deposit_of("anna", 5));

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::string_view kBlockContext = "weft market block";
 constexpr std::int64_t kSignaturesAtOnce = 8;
+// As JSON within JSON a text may have twice its bytes, and a signature has 128
+// digits: with so many a block fits into a record.
+constexpr std::size_t kMostBlockBytes = kMostBodyBytes / 4;
+constexpr std::size_t kSignatureBytes = 192;
 
 // What blocks are made of is read once, and its signatures are looked at on all
 // threads, as they take most of the time.
@@ -200,7 +204,12 @@ Draft draft_block(State state, std::int64_t time,
   }
   draft.block.met = met;
   const std::vector<Checked> requests = checked_all(transactions);
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < transactions.size(); ++i) {
+    if (bytes + transactions[i].text.size() > kMostBlockBytes) {
+      draft.refused.push_back({i, "the block is full: it is for the next"});
+      continue;
+    }
     if (!requests[i].request) {
       draft.refused.push_back({i, requests[i].refusal});
       continue;
@@ -208,6 +217,7 @@ Draft draft_block(State state, std::int64_t time,
     try {
       apply_request(state, *requests[i].request, draft.notes);
       draft.block.transactions.push_back(transactions[i]);
+      bytes += transactions[i].text.size() + kSignatureBytes;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kInternal) throw;
       draft.refused.push_back({i, error.what()});
