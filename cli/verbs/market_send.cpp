@@ -1,5 +1,6 @@
 // weft market send: a transaction, signed and in a block.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/market_sending.h"
 #include "cli/verb.h"

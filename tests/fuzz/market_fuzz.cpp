@@ -44,6 +44,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     std::vector<std::string> notes;
     market::apply_block(state, block, notes);
   });
-  return weft::fuzz::refuse_or_accept(
-      [&] { market::parse_genesis(text); });
+  return weft::fuzz::refuse_or_accept([&] { market::parse_genesis(text); });
 }

@@ -1,5 +1,7 @@
 // What happens because time has passed: votes are told, workers that are late
 // lose their job, jobs that nobody takes are given up.
+#include <algorithm>
+
 #include "weft/market/settlement.h"
 #include "weft/market/state.h"
 

@@ -1,5 +1,7 @@
 #include "weft/market/market.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace weft::market {

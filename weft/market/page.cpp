@@ -1,5 +1,6 @@
 #include "weft/market/page.h"
 
+#include <algorithm>
 #include <fmt/chrono.h>
 
 #include "weft/market/page_charts.h"

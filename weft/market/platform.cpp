@@ -9,8 +9,8 @@ constexpr std::string_view kKeyRequestContext = "weft market key request";
 
 class SoftwarePlatform final : public Platform {
  public:
-  SoftwarePlatform(SecretKey key, const Digest& measurement)
-      : key_(std::move(key)), measurement_(measurement) {}
+  SoftwarePlatform(const SecretKey& key, const Digest& measurement)
+      : key_(key), measurement_(measurement) {}
 
   PublicKey machine() const override { return key_.public_key(); }
   Digest measurement() const override { return measurement_; }

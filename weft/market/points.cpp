@@ -14,7 +14,7 @@ Error no_points(const Dataset& data, std::string_view what) {
 
 void check_kind(const Dataset& data) {
   const auto& features = data.features();
-  if (features.size() != 2 || !features[1].type.shape.rank() == 0 ||
+  if (features.size() != 2 || features[1].type.shape.rank() != 0 ||
       features[1].type.dtype != DType::kI32) {
     throw no_points(data, "has no single class for each example");
   }

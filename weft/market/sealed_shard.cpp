@@ -1,5 +1,6 @@
 #include "weft/market/sealed_shard.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sodium.h>
 

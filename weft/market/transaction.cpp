@@ -1,5 +1,6 @@
 #include "weft/market/transaction.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "weft/market/transaction_def.h"

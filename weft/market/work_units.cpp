@@ -1,5 +1,6 @@
 #include "weft/market/work_units.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/graph/builder.h"

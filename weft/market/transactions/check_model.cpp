@@ -1,4 +1,6 @@
 // A checker has looked at a model and lets it be used.
+#include <algorithm>
+
 #include "weft/market/transaction_def.h"
 
 namespace weft::market {

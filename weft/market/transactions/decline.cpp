@@ -20,8 +20,8 @@ void apply_decline(State& state, const Action& action) {
     --worker.reputation;
     return;
   }
-  throw Error(ErrorCode::kInvalidArgument, "decline",
-              "{} does not run job {}", short_name(action.account), number);
+  throw Error(ErrorCode::kInvalidArgument, "decline", "{} does not run job {}",
+              short_name(action.account), number);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // An association begins. Its founder gets as many symbolic shares as make a
 // quorum, to vote for the first shard with.
+#include <algorithm>
+
 #include "weft/market/transaction_def.h"
 
 namespace weft::market {

@@ -1,4 +1,6 @@
 // The owner of an association changes by what rules it decides.
+#include <algorithm>
+
 #include "weft/market/transaction_def.h"
 
 namespace weft::market {

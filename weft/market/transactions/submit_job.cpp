@@ -1,4 +1,6 @@
 // Somebody asks for a computation on shards, and puts down what it may cost.
+#include <algorithm>
+
 #include "weft/market/settlement.h"
 #include "weft/market/subset.h"
 #include "weft/market/transaction_def.h"
