@@ -46,6 +46,11 @@ ShardSet::ShardSet(const std::vector<NamedShard>& shards) {
     size_ += reader.examples();
   }
   static_cast<DataDescription&>(*this) = parts_[0]->reader.description();
+  for (const Feature& feature : features_) {
+    feature_bytes_.push_back(
+        static_cast<std::size_t>(product(feature.type.shape.dims())) *
+        size_of(feature.type.dtype));
+  }
   example_bytes_ = bytes_of_example(*this);
   for (const auto& part : parts_) {
     // Vectors must not move what is being read.
@@ -120,11 +125,10 @@ void ShardSet::read(std::span<const std::int64_t> rows,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::byte* from = example(rows[i]);
     for (std::size_t f = 0; f < batch.size(); ++f) {
-      const auto bytes =
-          static_cast<std::size_t>(product(features_[f].type.shape.dims())) *
-          size_of(features_[f].type.dtype);
-      std::memcpy(row_of(batch[f], i), from, bytes);
-      from += bytes;
+      std::memcpy(
+          static_cast<std::byte*>(batch[f].data) + i * feature_bytes_[f], from,
+          feature_bytes_[f]);
+      from += feature_bytes_[f];
     }
     counts_[static_cast<std::size_t>(rows[i])].fetch_add(
         1, std::memory_order_relaxed);

@@ -53,6 +53,7 @@ class ShardSet final : public Dataset {
   const std::byte* example(std::int64_t row) const;
 
   std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::size_t> feature_bytes_;  // of an example
   std::int64_t example_bytes_ = 0;
   std::unique_ptr<std::atomic<std::uint32_t>[]> counts_;
   mutable std::mutex mutex_;
