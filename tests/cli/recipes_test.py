@@ -31,6 +31,13 @@ class RecipesTest(CliTest):
         result = self.train("mnist", "mnist", "train.epochs=5")
         self.assertGreater(result["test_accuracy"], 0.9)
 
+    def test_mnist_private(self) -> None:
+        # There are few examples, so that little noise must do.
+        result = self.train("mnist-private", "mnist", "train.epochs=30",
+                            "train.batch=64", "privacy.noise=0.1",
+                            "optimizer.lr=0.5")
+        self.assertGreater(result["test_accuracy"], 0.6)
+
     def test_cifar10_resnet20(self) -> None:
         for dtype in ("f32", "bf16"):
             result = self.train(

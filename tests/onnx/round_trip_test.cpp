@@ -19,9 +19,9 @@ namespace {
 const std::set<std::string> kNotExported = {
     // What training needs beside gradients that are made of other ops.
     "add_rows", "avg_pool_gradient", "coalesce_rows", "conv2d_weight_gradient",
-    "cross_entropy", "cross_entropy_gradient", "max_pool_gather",
-    "max_pool_scatter", "pick_scatter", "resize_gradient", "scatter_add",
-    "seed_like", "unslice",
+    "image_patches", "cross_entropy", "cross_entropy_gradient",
+    "max_pool_gather", "max_pool_scatter", "pick_scatter", "resize_gradient",
+    "scatter_add", "seed_like", "unslice",
     // Random numbers by Philox.
     "bernoulli", "categorical", "dropout", "gumbel", "normal", "permutation",
     "randint", "split_key", "uniform",

@@ -211,7 +211,7 @@ TEST(RecipeOverride, IsNamedInErrors) {
                {"unknown key 'optimiser' (did you mean 'optimizer'?)",
                 "in: command line, --set optimiser.lr=0.1",
                 "keys at this place: model, task, data, optimizer, train, "
-                "compiler, sync, simulate, log"},
+                "privacy, compiler, sync, simulate, log"},
                [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
   expect_error(ErrorCode::kInvalidArgument,
                {"train.epochs", "--set train.epochs=many"},
