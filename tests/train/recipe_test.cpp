@@ -96,11 +96,11 @@ TEST(Recipe, PrintsATextThatReadsBackAsTheSame) {
 }
 
 TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
-  expect_refused(
-      7, "[optimiser]",
-      {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-       "keys at this place: model, task, data, optimizer, train, compiler, "
-       "sync, simulate, log"});
+  expect_refused(7, "[optimiser]",
+                 {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+                  "keys at this place: model, task, data, optimizer, train, "
+                  "privacy, compiler, "
+                  "sync, simulate, log"});
   expect_refused(14, "bach = 3",
                  {"unknown key 'train.bach' (did you mean 'train.batch'?)",
                   "keys at this place: epochs, batch"});
