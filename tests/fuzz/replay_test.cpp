@@ -65,6 +65,9 @@
 #define LLVMFuzzerTestOneInput fuzz_json_rows
 #include "tests/fuzz/json_rows_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_ledger
+#include "tests/fuzz/ledger_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_libsvm
 #include "tests/fuzz/libsvm_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -156,6 +159,7 @@ const Target kTargets[] = {
     {"image", fuzz_image},
     {"json_lines", fuzz_json_lines},
     {"json_rows", fuzz_json_rows},
+    {"ledger", fuzz_ledger},
     {"libsvm", fuzz_libsvm},
     {"market", fuzz_market},
     {"members", fuzz_members},
