@@ -44,6 +44,20 @@ Value keys_of(const Value& key, Dim rows) {
   return split_key(key, 1) + concat(columns, 1);
 }
 
+// What cannot be computed for one example, or for many at once, is said by ops
+// and layers, which do not know what it is for.
+template <class Body>
+auto explained(Body&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    error.detail(
+        "in: private training, which computes the gradients of each example "
+        "alone; models that branch, loop or call themselves are declined");
+    throw;
+  }
+}
+
 // A batch of one: what an example alone has to say.
 TensorType of_one(const Value& batch) {
   TensorType type = batch.type();
@@ -97,7 +111,8 @@ Objective private_objective(const StepDescription& description,
                             std::vector<Value>& gradients) {
   check_examples_are_apart(description);
   const PrivateStepOptions& options = *description.options().privacy;
-  const ExampleFunction example = example_function(description, batch);
+  const ExampleFunction example =
+      explained([&] { return example_function(description, batch); });
 
   const Dim rows = batch.batch.at(0).shape()[0];
   std::vector<Value> arguments = batch.model;
@@ -113,9 +128,11 @@ Objective private_objective(const StepDescription& description,
   }
   const Value weights =
       cast(less(iota(rows, DType::kF64), batch.present), DType::kF32);
-  const ClippedSums clipped = clipped_sums(
-      *current_context().builder(), example.function, arguments, is_batched,
-      description.updated().size(), options.clip_norm, weights);
+  const ClippedSums clipped = explained([&] {
+    return clipped_sums(*current_context().builder(), example.function,
+                        arguments, is_batched, description.updated().size(),
+                        options.clip_norm, weights);
+  });
 
   gradients = clipped.sums;
   Objective objective;
