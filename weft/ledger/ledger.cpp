@@ -46,6 +46,8 @@ std::string without_password(const std::string& location) {
 constexpr std::chrono::milliseconds kFirstPause{20};
 constexpr std::chrono::milliseconds kLongestPause{1000};
 constexpr std::chrono::minutes kMostTrying{1};
+// Between two looks whether others have written.
+constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 }  // namespace
 
@@ -197,7 +199,11 @@ LedgerHead Ledger::read(const LedgerHead& from,
 }
 
 void Ledger::wait(std::int64_t after, int milliseconds) {
-  reading([&] { store_->wait(after, milliseconds); });
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::milliseconds(milliseconds);
+  while (head().sequence <= after && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 }  // namespace weft

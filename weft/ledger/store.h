@@ -49,9 +49,6 @@ class LedgerStore {
   // Those behind `after`, in their order.
   virtual void read(std::int64_t after,
                     const std::function<void(LedgerRecord&&)>& visit) = 0;
-  // Returns once there may be records behind `after`, at the latest after so
-  // many milliseconds.
-  virtual void wait(std::int64_t after, int milliseconds) = 0;
 
   // What the database itself finds wrong with its file, a line each.
   virtual std::vector<std::string> damage() = 0;

@@ -5,17 +5,14 @@
 // not see. A commit returns once the server's log is on its disk; a server that
 // is told not to wait for its disk is refused.
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <libpq-fe.h>
-#include <thread>
 
 #include "weft/ledger/store.h"
 
 namespace weft {
 namespace {
 
-constexpr int kBetweenLooks = 100;          // milliseconds
 constexpr std::int64_t kRowsAtOnce = 4096;  // bound what a read holds
 
 constexpr const char* kServerTables = R"(
@@ -311,18 +308,6 @@ class PostgresqlLedger : public LedgerStore {
         visit(std::move(record));
       }
       if (count < kRowsAtOnce) return;
-    }
-  }
-  void wait(std::int64_t after, int milliseconds) override {
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::milliseconds(milliseconds);
-    for (;;) {
-      const auto newest = last();
-      if ((newest && newest->sequence > after) ||
-          std::chrono::steady_clock::now() >= end) {
-        return;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenLooks));
     }
   }
 

@@ -4,11 +4,9 @@
 // wait for the writer; each commit waits for the disk (synchronous = FULL).
 // Triggers refuse whoever would change a record from outside.
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <sqlite3.h>
-#include <thread>
 #include <unistd.h>
 
 #include "weft/ledger/store.h"
@@ -19,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostWaitMilliseconds = 60'000;
-constexpr int kBetweenLooksMilliseconds = 20;
 
 // It says of a file that it is a ledger, in this form: "weft" and a number.
 constexpr int kApplication = 0x77656674;
@@ -254,19 +251,6 @@ class SqliteLedger : public LedgerStore {
         std::string(kColumns) + "WHERE sequence > ? ORDER BY sequence");
     statement.bind(1, after);
     while (statement.step()) visit(statement.record());
-  }
-  void wait(std::int64_t after, int milliseconds) override {
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::milliseconds(milliseconds);
-    for (;;) {
-      const auto newest = last();
-      if ((newest && newest->sequence > after) ||
-          std::chrono::steady_clock::now() >= end) {
-        return;
-      }
-      std::this_thread::sleep_for(
-          std::chrono::milliseconds(kBetweenLooksMilliseconds));
-    }
   }
 
   std::vector<std::string> damage() override {
