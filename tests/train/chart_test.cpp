@@ -32,7 +32,7 @@ TEST(Chart, HasAxesCurveAndLegend) {
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   // The first point is in the upper left corner, and no loss at the bottom.
   EXPECT_THAT(svg, HasSubstr("points=\"52.0,56.0 158.7,156.0 372.0,206.0\""));
-  EXPECT_THAT(svg, HasSubstr("&lt;a &amp; b>"));
+  EXPECT_THAT(svg, HasSubstr("&lt;a &amp; b&gt;"));
   EXPECT_THAT(svg, HasSubstr(">a run of ü<"));
   for (const char* tick : {">0<", ">0.5<", ">2<", ">1<", ">4<", ">epoch<"}) {
     EXPECT_THAT(svg, HasSubstr(tick));

@@ -4,6 +4,8 @@
 #include <ctime>
 #include <fmt/chrono.h>
 
+#include "weft/base/markup.h"
+
 namespace weft {
 namespace {
 
@@ -28,29 +30,6 @@ code { font-size: .85em; overflow-wrap: anywhere; }
 // "Points of view: Color blindness", 2011).
 constexpr const char* kColours[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
                                     "#56B4E9", "#D55E00", "#8a8a2a"};
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char character : text) {
-    switch (character) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += character;
-    }
-  }
-  return result;
-}
 
 std::string page_time(std::int64_t microseconds) {
   return fmt::format(
@@ -89,7 +68,8 @@ std::string bar_of(const BudgetBooks& books, const std::string& name,
         "<span style=\"width:{:.2f}%;background:{}\" title=\"{}: {:.1f} %\">"
         "</span>",
         share, kColours[colour++ % std::size(kColours)],
-        escaped(claim.entry.job.empty() ? claim_name : claim.entry.job), share);
+        markup_text(claim.entry.job.empty() ? claim_name : claim.entry.job),
+        share);
   }
   return fmt::format("<div class=\"bar\">{}</div>", parts);
 }
@@ -101,7 +81,7 @@ std::string block_rows(const BudgetBooks& books) {
         "<tr><td>{}</td><td class=\"number\">{:.3f}</td>"
         "<td class=\"number\">{:g}</td><td class=\"number\">{:g}</td>"
         "<td>{}</td></tr>\n",
-        escaped(name), BudgetBooks::consumed_epsilon(block),
+        markup_text(name), BudgetBooks::consumed_epsilon(block),
         block.guarantee.epsilon, block.guarantee.delta,
         bar_of(books, name, block));
   }
@@ -120,11 +100,11 @@ std::string claim_rows(const BudgetBooks& books) {
         "<tr><td>{}</td><td>{}</td><td class=\"{}\">{}{}{}</td>"
         "<td class=\"number\">{}</td><td><code>{}</code></td></tr>\n",
         page_time(claim->until),
-        escaped(claim->entry.job.empty() ? claim->entry.claim
-                                         : claim->entry.job),
+        markup_text(claim->entry.job.empty() ? claim->entry.claim
+                                             : claim->entry.job),
         standing, standing, claim->because.empty() ? "" : ": ",
-        escaped(claim->because), claim->entry.blocks.size(),
-        escaped(claim->entry.mechanism));
+        markup_text(claim->because), claim->entry.blocks.size(),
+        markup_text(claim->entry.mechanism));
   }
   return rows;
 }
@@ -148,8 +128,9 @@ std::string budget_page(const BudgetBooks& books, const std::string& title) {
       "<th>standing</th><th "
       "class=\"number\">blocks</th><th>mechanism</th></tr>\n"
       "{5}</table>\n</body></html>\n",
-      escaped(title), kStyle, escaped(books.rules().scheduler),
-      escaped(books.rules().unlocking), block_rows(books), claim_rows(books));
+      markup_text(title), kStyle, markup_text(books.rules().scheduler),
+      markup_text(books.rules().unlocking), block_rows(books),
+      claim_rows(books));
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/chrono.h>
 
+#include "weft/base/markup.h"
 #include "weft/market/page_charts.h"
 #include "weft/market/settlement.h"
 
@@ -40,8 +41,8 @@ struct Cell {
   std::string html;
   bool is_number = false;
 
-  Cell(const std::string& text) : html(escaped(text)) {}
-  Cell(const char* text) : html(escaped(text)) {}
+  Cell(const std::string& text) : html(markup_text(text)) {}
+  Cell(const char* text) : html(markup_text(text)) {}
   Cell(Amount amount) : html(thousands(amount)), is_number(true) {}
 };
 
@@ -73,7 +74,7 @@ std::string heading(const State& state) {
   std::string html = fmt::format(
       "<h1>{}</h1><p class=\"dim\">block {} at {:%Y-%m-%d %H:%M:%S} UTC, root "
       "<code>{}</code></p><div class=\"tiles\">",
-      escaped(state.genesis.name), state.height, utc, to_hex(state.root));
+      markup_text(state.genesis.name), state.height, utc, to_hex(state.root));
   const std::vector<std::pair<const char*, Amount>> tiles{
       {"money", state.money},
       {"accounts", std::ssize(state.accounts)},
@@ -145,7 +146,7 @@ std::string association_part(const State& state, std::size_t index) {
   std::string html = fmt::format(
       "<h2>{}</h2><p class=\"dim\">association {}: quorum {}, {} shares, "
       "treasury {}{}</p>",
-      escaped(association.name), index + 1, association.rules.quorum,
+      markup_text(association.name), index + 1, association.rules.quorum,
       thousands(association.current().supply), thousands(association.treasury),
       association.is_started ? ""
                              : "; shares are symbolic until its first "
@@ -223,7 +224,7 @@ std::string market_page(const State& state,
       "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
       "name=\"viewport\" content=\"width=device-width\"><title>{}</title>"
       "<style>{}</style>",
-      escaped(state.genesis.name), kStyle);
+      markup_text(state.genesis.name), kStyle);
   html += heading(state);
   if (!history.empty()) {
     html += "<h2>Where the money is</h2>" + money_chart(history);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/base/markup.h"
+
 namespace weft::market {
 namespace {
 
@@ -26,7 +28,7 @@ std::string legend_of(const std::vector<std::string>& names) {
   std::string html = "<p class=\"legend\">";
   for (std::size_t i = 0; i < names.size(); ++i) {
     html += fmt::format("<span><i style=\"background:{}\"></i>{}</span>",
-                        colour_of(i), escaped(names[i]));
+                        colour_of(i), markup_text(names[i]));
   }
   return html + "</p>";
 }
@@ -40,29 +42,6 @@ Amount round_above(Amount amount) {
 }
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
 
 std::string thousands(Amount amount) {
   std::string text = std::to_string(amount);
@@ -151,7 +130,7 @@ std::string bar_chart(const std::vector<Bar>& bars,
   double y = 2;
   for (const Bar& bar : bars) {
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
-                       kBarLeft - 8, y + kBarHeight - 5, escaped(bar.name));
+                       kBarLeft - 8, y + kBarHeight - 5, markup_text(bar.name));
     double x = kBarLeft;
     Amount sum = 0;
     for (const BarPart& part : bar.parts) {

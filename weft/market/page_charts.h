@@ -11,7 +11,6 @@
 
 namespace weft::market {
 
-std::string escaped(std::string_view text);
 // "1,437".
 std::string thousands(Amount amount);
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "weft/base/error.h"
+#include "weft/base/markup.h"
 #include "weft/validation/value_text.h"
 
 namespace weft::validation {
@@ -124,27 +125,7 @@ std::string quantile_marks(const NumberSummary& numbers, const Extent& extent,
 }  // namespace
 
 std::string html_text(std::string_view text, std::size_t most) {
-  std::string safe;
-  for (const char c : shown_text(text, most)) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        // Characters that steer are no text of a page.
-        safe += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
-    }
-  }
-  return safe;
+  return markup_text(shown_text(text, most));
 }
 
 std::string brief(double number) { return fmt::format("{:.5g}", number); }

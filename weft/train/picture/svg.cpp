@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "weft/base/markup.h"
 #include "weft/train/picture/canvas.h"
 
 namespace weft {
@@ -8,22 +9,6 @@ namespace {
 
 std::string hex(Colour colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2]);
-}
-
-// Names may hold what XML takes for markup. Quotes may stay: the text is never
-// put into an attribute. XML has no control characters, also not escaped.
-std::string escaped(std::string_view plain) {
-  std::string result;
-  for (const char c : plain) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
-  }
-  return result;
 }
 
 class SvgCanvas final : public Canvas {
@@ -56,7 +41,7 @@ class SvgCanvas final : public Canvas {
     content_ += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n",
         at.x, at.y, kAnchors[static_cast<int>(anchor)],
-        is_bold ? " font-weight=\"600\"" : "", escaped(text));
+        is_bold ? " font-weight=\"600\"" : "", markup_text(text));
   }
 
   std::string take() { return std::move(content_); }
