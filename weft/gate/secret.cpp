@@ -1,16 +1,12 @@
 #include "weft/gate/secret.h"
 
-#include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <sodium.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/base/file.h"
+#include "weft/base/secret_file.h"
 
 namespace weft {
 namespace {
@@ -19,23 +15,6 @@ constexpr int kBase64 = sodium_base64_VARIANT_ORIGINAL;
 constexpr std::size_t kSealedBlock = 4096;
 constexpr std::size_t kSealedOverhead =
     crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES;
-
-void check_only_owner_reads(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    throw Error(ErrorCode::kUnavailable, path.string(),
-                "the gate's key cannot be read: {}",
-                std::generic_category().message(errno))
-        .hint("weft gate key FILE makes one");
-  }
-  if ((status.st_mode & 077) != 0) {
-    throw Error(ErrorCode::kInvalidArgument, path.string(),
-                "others may read or write the gate's key (mode {:04o})",
-                status.st_mode & 07777)
-        .hint(fmt::format("chmod 600 {}, and a new key if they have",
-                          path.string()));
-  }
-}
 
 }  // namespace
 
@@ -63,7 +42,7 @@ GateKey GateKey::from_text(std::string_view text, const std::string& where) {
 
 GateKey GateKey::load(const std::filesystem::path& path) {
   if (!path.empty()) {
-    check_only_owner_reads(path);
+    check_secret(path);
     return from_text(read_text(path, 4096), path.string());
   }
   const char* text = std::getenv(kGateKeyVariable);
@@ -80,22 +59,8 @@ void GateKey::save(const std::filesystem::path& path) const {
   std::string text(2 * key_.size() + 1, '\0');
   sodium_bin2hex(text.data(), text.size(), key_.data(), key_.size());
   text.back() = '\n';
-  // The file has its mode before it has its content.
-  const int file =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) {
-    throw Error(ErrorCode::kUnavailable, path.string(),
-                "the key cannot be written: {}",
-                std::generic_category().message(errno));
-  }
-  const ssize_t written = ::write(file, text.data(), text.size());
-  const bool is_safe = written == std::ssize(text) && ::fsync(file) == 0;
-  ::close(file);
+  write_secret(path, text);
   sodium_memzero(text.data(), text.size());
-  if (!is_safe) {
-    throw Error(ErrorCode::kExhausted, path.string(),
-                "the key could not be written");
-  }
 }
 
 std::string GateKey::id() const {

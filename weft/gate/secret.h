@@ -35,7 +35,7 @@ class GateKey {
 
   // Tells keys apart, and says nothing of them.
   std::string id() const;
-  // In letters that JSON takes as they are.
+  // What comes out is letters that JSON takes as they are.
   std::string seal(std::string_view text) const;
   // Throws Error(kDataLoss) for what was not sealed with this key, or was
   // changed since.

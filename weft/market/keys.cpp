@@ -1,11 +1,9 @@
 #include "weft/market/keys.h"
 
-#include <fcntl.h>
 #include <sodium.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "weft/base/file.h"
+#include "weft/base/secret_file.h"
 
 namespace weft::market {
 namespace {
@@ -71,12 +69,7 @@ void SecretKey::channel_keys(std::span<std::uint8_t, 32> secret,
 }
 
 SecretKey SecretKey::read(const std::filesystem::path& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
-    throw Error(ErrorCode::kInvalidArgument, path.string(),
-                "others may read this key")
-        .hint("chmod 600 " + path.string());
-  }
+  check_secret(path);
   std::string text = read_text(path, /*limit=*/4096);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::array<std::uint8_t, 32> seed;
@@ -93,22 +86,9 @@ SecretKey SecretKey::read(const std::filesystem::path& path) {
 }
 
 void SecretKey::write(const std::filesystem::path& path) const {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
-  if (file < 0) {
-    throw Error(ErrorCode::kUnavailable, path.string(), "cannot be made: {}",
-                std::generic_category().message(errno));
-  }
   std::string text = to_hex(seed_) + "\n";
-  const bool is_written =
-      ::write(file, text.data(), text.size()) == std::ssize(text) &&
-      fsync(file) == 0;
-  const int reason = errno;
+  write_secret(path, text);
   sodium_memzero(text.data(), text.size());
-  close(file);
-  if (!is_written) {
-    throw Error(ErrorCode::kUnavailable, path.string(), "cannot be written: {}",
-                std::generic_category().message(reason));
-  }
 }
 
 bool is_signed_by(const PublicKey& key, const Signature& signature,

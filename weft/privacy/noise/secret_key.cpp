@@ -1,14 +1,11 @@
 #include "weft/privacy/noise/secret_key.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <sodium.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/secret_file.h"
 
 namespace weft {
 namespace {
@@ -35,33 +32,13 @@ SecretKey drawn_key() {
 }
 
 void write_key(const std::filesystem::path& path, const SecretKey& key) {
-  const auto fail = [&](int reason) {
-    throw Error(ErrorCode::kUnavailable, path.string(),
-                "a key cannot be kept here: {}", std::strerror(reason));
-  };
-  // Nobody else can have opened a file that was never another's.
-  const int file =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) fail(errno);
-  const ssize_t written = ::write(file, key.bytes.data(), key.bytes.size());
-  const bool is_whole =
-      written == static_cast<ssize_t>(key.bytes.size()) && ::fsync(file) == 0;
-  const int reason = errno;
-  ::close(file);
-  if (!is_whole) {
-    ::unlink(path.c_str());
-    fail(reason);
-  }
+  write_secret(path, {reinterpret_cast<const char*>(key.bytes.data()),
+                      key.bytes.size()});
 }
 
 std::optional<SecretKey> read_key(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  if ((status.st_mode & 077) != 0) {
-    throw Error(ErrorCode::kInvalidArgument, path.string(),
-                "others may read this key, so that it keeps nothing secret")
-        .hint("chmod 600, and do not rely on what was made with it");
-  }
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  check_secret(path);
   SecretKey key;
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(key.bytes.data()),
