@@ -223,6 +223,8 @@ TEST(PrivateRun, DeclinesWhatItCannotPromise) {
                  [&] { runs.run("a", overrides); });
   };
   declined({"privacy", "both epsilon and noise"}, {"privacy.epsilon=1"});
+  declined({"privacy.ledger", "is not private"},
+           {"privacy.noise=0", "privacy.ledger=books.db"});
   declined({"privacy", "drop_last"}, {"train.drop_last=true"});
   declined({"privacy", "cannot be drawn"}, {"train.batch=5000"});
   declined({"privacy", "statistics of a batch", "group_norm"},

@@ -56,6 +56,12 @@ void register_recipe_section_privacy(RecipeSectionRegistry& sections) {
                            "from the other")
                    .hint("leave one of them out");
              }
+             // Asked of nobody, a ledger would look as if it had granted.
+             if (!recipe.privacy.is_on() && !recipe.privacy.ledger.empty()) {
+               throw Error(ErrorCode::kInvalidArgument, "privacy.ledger",
+                           "a ledger is named, and training is not private")
+                   .hint("give privacy.epsilon or privacy.noise");
+             }
            },
        .write =
            [](const Recipe& recipe, RecipeWriter& out) {
