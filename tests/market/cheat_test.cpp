@@ -51,7 +51,9 @@ INSTANTIATE_TEST_SUITE_P(
         Cheat{"InflatedUsage", [](Report& r) { r.reads[1] += 1; },
               "it counts more reads than the job has"},
         Cheat{"WrongMeasurement",
-              [](Report& r) { r.measurement = MarketScene::digest("hack"); },
+              [](Report& r) {
+                r.measurement = MarketScene::digest("another program");
+              },
               "another program ran"},
         Cheat{"StaleNonce",
               [](Report& r) { r.nonce = MarketScene::digest("yesterday"); },

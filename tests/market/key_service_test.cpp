@@ -51,7 +51,7 @@ TEST_F(KeyServiceTest, AnswersTheEnclaveOfTheJobOnce) {
 
 TEST_F(KeyServiceTest, RefusesOtherPrograms) {
   KeyRequest other = request_;
-  other.measurement = MarketScene::digest("hack");
+  other.measurement = MarketScene::digest("another program");
   expect_refused(other, "another program");
 }
 

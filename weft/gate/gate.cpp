@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <sodium.h>
 
+#include "weft/base/libraries/blake2b.h"
 #include "weft/base/stopwatch.h"
 
 namespace weft {
@@ -19,11 +19,8 @@ std::string request_key(const GateLife& life,
                         const std::vector<std::string>& predictions) {
   const std::string text =
       Json{{"life", life.number}, {"says", predictions}}.dump(-1, ' ', true);
-  LedgerDigest digest;
-  crypto_generichash(digest.data(), digest.size(),
-                     reinterpret_cast<const unsigned char*>(text.data()),
-                     text.size(), /*key=*/nullptr, 0);
-  return to_text(digest);
+  return blake2b(
+      {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
 Error used_up(const std::string& where, const GateLife& life) {
