@@ -114,10 +114,12 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
   stream = Stream();
   const StreamType type = parts[static_cast<std::size_t>(rank)].type();
 
+  // The rooms outlive what is received into them: where this task is ended by
+  // another rank's death, a third rank may be writing there.
+  std::vector<RawBytes> rooms;
   // Distances, not ranks: no two send to the same rank at the same time.
   Transfers received(channel);
   Transfers sent(channel);
-  std::vector<RawBytes> rooms;
   for (int distance = 1; distance < ranks; ++distance) {
     rooms.emplace_back(type.most_bytes(options.most_items));
     // Receives are open before anything is sent, so that a message finds its

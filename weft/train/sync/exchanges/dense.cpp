@@ -41,7 +41,6 @@ class DenseExchange : public Exchange {
           std::as_writable_bytes(bucket.gradient()).data());
       co_return;
     }
-    std::vector<Task<>> sums;
     // Members are packed, since whether one travels through the codec depends
     // on its size, and each kind is one all-reduce.
     std::vector<float> small = packed(bucket, parts.small);
@@ -50,6 +49,9 @@ class DenseExchange : public Exchange {
                        static_cast<std::uint32_t>(step.number),
                        static_cast<std::uint32_t>(communicator_.rank())};
     Bytes bytes;
+    // They come last: where this task ends early, they end before the memory
+    // that they write to.
+    std::vector<Task<>> sums;
     if (parts.plain) {
       sums.push_back(
           parts.plain->run(std::as_writable_bytes(std::span(small)).data()));
