@@ -7,6 +7,7 @@
 #include "tests/support/tcp_proxy.h"
 #include "tests/support/tcp_ranks.h"
 #include "tests/support/transport_checks.h"
+#include "weft/comm/collective/rooted.h"
 
 namespace weft::tcp_transport_test {
 namespace {
@@ -71,6 +72,8 @@ void pass_datagrams(Transport& transport) {
     if (peer != transport.rank()) under_way.push_back(engine.start(pass(peer)));
   }
   for (const auto& operation : under_way) engine.wait(operation);
+  // Whoever has taken the rest for lost would be gone while others still send.
+  engine.run(barrier(all.open({"barrier", ""})));
   for (int peer = 0; peer < size; ++peer) {
     if (peer == transport.rank()) continue;
     const auto from = static_cast<std::size_t>(peer);
