@@ -15,6 +15,23 @@
 
 namespace weft::test {
 
+// Trains with ranks that are threads; what the first one says of it.
+inline TrainResult train_on_threads(const Recipe& recipe, int ranks,
+                                    bool is_resumed = false,
+                                    const ThreadWorldOptions& options = {}) {
+  TrainResult result;
+  ThreadWorld(ranks, options).run([&](Transport& transport) {
+    set_thread_count(1);
+    TrainObserver quiet;
+    Trainer trainer(
+        recipe,
+        {.name = "test", .is_resumed = is_resumed, .transport = &transport});
+    const TrainResult own = trainer.run(quiet);
+    if (transport.rank() == 0) result = own;
+  });
+  return result;
+}
+
 class TrainingRuns {
  public:
   explicit TrainingRuns(std::string recipe) : recipe_(std::move(recipe)) {}
@@ -40,18 +57,7 @@ class TrainingRuns {
                          std::vector<std::string> overrides = {},
                          bool is_resumed = false) const {
     overrides.push_back("simulate.network=\"\"");
-    const Recipe same = recipe(folder, overrides);
-    TrainResult result;
-    ThreadWorld(ranks).run([&](Transport& transport) {
-      set_thread_count(1);
-      TrainObserver quiet;
-      Trainer trainer(
-          same,
-          {.name = "test", .is_resumed = is_resumed, .transport = &transport});
-      const TrainResult own = trainer.run(quiet);
-      if (transport.rank() == 0) result = own;
-    });
-    return result;
+    return train_on_threads(recipe(folder, overrides), ranks, is_resumed);
   }
 
   SafetensorsFile last(const std::string& folder) const {
