@@ -88,19 +88,16 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
       augmentations_(options_.augment),
       order_(*dataset_, checked(*dataset_, options_)) {
   if (options_.poisson) {
-    if (dataset_->is_sequential() || options_.shard.ranks > 1) {
-      throw wrong(*dataset_,
-                  "batches that examples join by chance are of separate "
-                  "examples, and for one worker");
-    }
     poisson_.emplace(dataset_->size(), *options_.poisson);
     options_.batch = poisson_->most_rows();
   }
   // A data set smaller than a batch needs no larger buffers.
   const std::int64_t whole = std::min(options_.batch, dataset_->size());
   const auto [first, last] = part_of(whole, options_.shard);
-  // A worker that never gets an example still builds the model for one.
-  const std::int64_t most = std::max<std::int64_t>(last - first, 1);
+  // A worker that never gets an example still builds the model for one. Batches
+  // that examples join by chance are dealt out in other ways each time.
+  const std::int64_t most = poisson_ ? poisson_->most_rows(options_.shard.ranks)
+                                     : std::max<std::int64_t>(last - first, 1);
   rows_.reserve(static_cast<std::size_t>(whole));
   for (const auto& feature : dataset_->features()) {
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};
@@ -161,15 +158,17 @@ void BatchMaker::make(BatchPosition position,
   batch.position = position;
   // A last batch may be short for all workers together.
   // A batch that nobody joined is one all the same.
-  batch.whole_size = poisson_ ? std::max<std::int64_t>(batch.size, 1)
+  batch.whole_size = poisson_ ? std::max<std::int64_t>(joined_, 1)
                               : order_.batch_size(position.batch);
 }
 
 void BatchMaker::pick_rows(BatchPosition position) {
   if (poisson_) {
     poisson_->pick(position.epoch, position.batch, rows_);
+    joined_ = std::ssize(rows_);
+    keep_part(part_of(joined_, options_.shard));
     const auto present = std::ssize(rows_);
-    padding_ = poisson_->padded(present) - present;
+    padding_ = poisson_->padded(present, options_.shard.ranks) - present;
     // Any example will do, as what it says is left out.
     rows_.resize(rows_.size() + static_cast<std::size_t>(padding_), 0);
     if (!sizes_.empty()) measure_rows();
@@ -178,16 +177,20 @@ void BatchMaker::pick_rows(BatchPosition position) {
   // All workers count the same batch and take their part of it, so neither the
   // order of examples nor their padding depends on how many workers there are.
   const std::int64_t size = order_.batch_size(position.batch);
-  const auto [begin, end] = part_of(size, options_.shard);
+  const auto own = part_of(size, options_.shard);
   // Examples of one size need no look at those of other workers.
   if (sizes_.empty()) {
-    order_.pick(position.epoch, position.batch, begin, end, rows_);
+    order_.pick(position.epoch, position.batch, own.first, own.second, rows_);
     return;
   }
   order_.pick(position.epoch, position.batch, 0, size, rows_);
   measure_rows();
-  rows_.erase(rows_.begin() + end, rows_.end());
-  rows_.erase(rows_.begin(), rows_.begin() + begin);
+  keep_part(own);
+}
+
+void BatchMaker::keep_part(std::pair<std::int64_t, std::int64_t> part) {
+  rows_.erase(rows_.begin() + part.second, rows_.end());
+  rows_.erase(rows_.begin(), rows_.begin() + part.first);
 }
 
 // Varying axes are as large as the largest of the examples, rounded up.

@@ -34,6 +34,8 @@ class BatchMaker {
  private:
   void pick_rows(BatchPosition position);
   void measure_rows();
+  // Leaves the rows [begin, end) of those that were picked.
+  void keep_part(std::pair<std::int64_t, std::int64_t> part);
   Shape batch_shape(std::size_t feature) const;
   void convert_images(std::uint32_t epoch, const Tensor& out);
 
@@ -45,6 +47,7 @@ class BatchMaker {
   std::vector<BatchInput> inputs_;
   // These describe the batch being made.
   std::vector<std::int64_t> rows_;
+  std::int64_t joined_ = 0;            // all workers' by chance
   std::int64_t padding_ = 0;           // the last so many rows
   std::vector<std::int64_t> sizes_;    // of its varying axes
   std::vector<std::int64_t> example_;  // those of one example

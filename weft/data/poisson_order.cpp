@@ -67,10 +67,11 @@ void PoissonOrder::pick(std::int64_t epoch, std::int64_t part,
   rows.erase(rows.begin(), rows.begin() + begin);
 }
 
-std::int64_t PoissonOrder::padded(std::int64_t rows) const {
-  const std::int64_t grain = (most_rows_ + kSizes - 1) / kSizes;
+std::int64_t PoissonOrder::padded(std::int64_t rows, int workers) const {
+  const std::int64_t most = most_rows(workers);
+  const std::int64_t grain = (most + kSizes - 1) / kSizes;
   const std::int64_t whole = std::max<std::int64_t>(rows, 1);
-  return std::min((whole + grain - 1) / grain * grain, most_rows_);
+  return std::min((whole + grain - 1) / grain * grain, most);
 }
 
 }  // namespace weft

@@ -45,8 +45,12 @@ class PoissonOrder {
   // where a batch has more examples than its parts have rows.
   void pick(std::int64_t epoch, std::int64_t part,
             std::vector<std::int64_t>& rows) const;
-  // Rows that a part of so many examples is filled up to: one of few sizes.
-  std::int64_t padded(std::int64_t rows) const;
+  // The largest share of a part that one of so many workers gets.
+  std::int64_t most_rows(int workers) const {
+    return (most_rows_ + workers - 1) / workers;
+  }
+  // Rows that a share of so many examples is filled up to: one of few sizes.
+  std::int64_t padded(std::int64_t rows, int workers = 1) const;
 
  private:
   std::int64_t size_;
