@@ -3,9 +3,11 @@
 #include <map>
 #include <set>
 
+#include "weft/batching/control.h"
 #include "weft/batching/instances.h"
 #include "weft/graph/inlining.h"
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/conv.h"
 #include "weft/ops/matmul.h"
@@ -121,6 +123,19 @@ class ScaledGradients {
   std::map<ValueId, Value> scaled_;
 };
 
+// Sums of squares of each instance's values, f32[B]: over all axes but the
+// leading one, or of what all instances share.
+Value squares_of(const Value& value, bool is_batched, Dim size) {
+  const Value wide =
+      value.dtype() == DType::kF32 ? value : cast(value, DType::kF32);
+  const Value squares = wide * wide;
+  if (!is_batched) return broadcast_to(sum(squares), {size});
+  if (value.shape().rank() == 1) return squares;
+  Integers axes;
+  for (int axis = 1; axis < value.shape().rank(); ++axis) axes.push_back(axis);
+  return sum(squares, axes);
+}
+
 // Sums of squares of values of the instances, f32[B], from the factors of
 // products where that is cheaper.
 class SquaredNorms {
@@ -162,20 +177,8 @@ class SquaredNorms {
     return node.attributes.integer("axis") == 0;
   }
 
-  Value squares(const Value& value) const {
-    const Value wide =
-        value.dtype() == DType::kF32 ? value : cast(value, DType::kF32);
-    return wide * wide;
-  }
-  // Over all axes but the leading one.
   Value of_stacked(const Value& value, bool is_batched) const {
-    if (!is_batched) return broadcast_to(sum(squares(value)), {size_});
-    if (value.shape().rank() == 1) return squares(value);
-    Integers axes;
-    for (int axis = 1; axis < value.shape().rank(); ++axis) {
-      axes.push_back(axis);
-    }
-    return sum(squares(value), axes);
+    return squares_of(value, is_batched, size_);
   }
 
   // For A B with an inner dim of t the norm is that of the product itself, or
@@ -268,6 +271,12 @@ class SquaredNorms {
   std::set<ValueId> stacked_;
 };
 
+// What each instance's gradients are multiplied by.
+Value scales_of(const Value& norms, double norm, const Value& weights) {
+  const Value bound = scalar_like(norms, norm);
+  return weights * (bound / maximum(norms, bound));
+}
+
 // Σᵢ scaleᵢ valueᵢ of [B, dims…].
 Value weighted_sum(const Value& values, const Value& scales) {
   Shape column = scales.shape();
@@ -322,9 +331,7 @@ ClippedSums clipped_sums(FunctionBuilder& builder, const Function& function,
     total = total.is_defined() ? total + part : part;
   }
   made.norms = sqrt(total);
-  const Value scales =
-      weights * (scalar_like(made.norms, norm) /
-                 maximum(made.norms, scalar_like(made.norms, norm)));
+  const Value scales = scales_of(made.norms, norm, weights);
   instances.set_parameter(instance.parameters().back(), scales);
   for (std::size_t i = 0; i < gradients; ++i) {
     const ValueId id = results[others + i];
@@ -332,6 +339,40 @@ ClippedSums clipped_sums(FunctionBuilder& builder, const Function& function,
         squared.took_gradients(id)
             ? weighted_sum(instances.stacked(id), scales)
             : instances.summed(results[others + gradients + i]));
+  }
+  return made;
+}
+
+ClippedSums clipped_control_sums(Program& program, const FunctionRef& function,
+                                 std::span<const Value> arguments,
+                                 const std::vector<bool>& is_batched,
+                                 std::size_t gradients, double norm,
+                                 const Value& weights) {
+  const Dim size = instances_in(arguments, is_batched);
+  const Graph graph = program.build();
+  const Function& one = *graph.find(function.name);
+  const Differing differing(graph, one, is_batched);
+  BatchedControl control(program, differing, size);
+  // Whatever the instances share is repeated for each: a result is then always
+  // stacked.
+  const Flags stacked(one.results().size(), true);
+  const std::vector<Value> results =
+      control.results(one, {is_batched, stacked, arguments.size()}, arguments,
+                      greater(weights, zeros_like(weights)));
+
+  ClippedSums made;
+  const std::size_t others = results.size() - gradients;
+  made.others.assign(results.begin(),
+                     results.begin() + static_cast<std::ptrdiff_t>(others));
+  Value total;
+  for (std::size_t i = others; i < results.size(); ++i) {
+    const Value part = squares_of(results[i], true, size);
+    total = total.is_defined() ? total + part : part;
+  }
+  made.norms = sqrt(total);
+  const Value scales = scales_of(made.norms, norm, weights);
+  for (std::size_t i = others; i < results.size(); ++i) {
+    made.sums.push_back(weighted_sum(results[i], scales));
   }
   return made;
 }

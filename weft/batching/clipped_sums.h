@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 
 namespace weft {
 
@@ -43,5 +43,15 @@ ClippedSums clipped_sums(FunctionBuilder& builder, const Function& function,
                          const std::vector<bool>& is_batched,
                          std::size_t gradients, double norm,
                          const Value& weights);
+
+// The same for a function of `program` that branches, loops, calls or recurs
+// (control.h), within build() of one of its builders. Every instance's
+// gradients are kept, [B, dims…], as what a loop adds up is no product. Those
+// of weight 0 are not run.
+ClippedSums clipped_control_sums(Program& program, const FunctionRef& function,
+                                 std::span<const Value> arguments,
+                                 const std::vector<bool>& is_batched,
+                                 std::size_t gradients, double norm,
+                                 const Value& weights);
 
 }  // namespace weft

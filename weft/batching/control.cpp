@@ -356,8 +356,8 @@ std::vector<Value> BatchedControl::results(const Function& from, const Use& use,
   // use, so that each use has a form of its own.
   const InstanceForm form = instance_form(from, use.parameters, &differing_);
   Body body(*this, mask);
-  Instances instances(form, *current_context().builder(), size_,
-                      std::ref(body));
+  Instances instances(form, *current_context().builder(), size_, std::ref(body),
+                      mask);
   const auto& ids = form.function.parameters();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     instances.set_parameter(ids[i], arguments[i]);

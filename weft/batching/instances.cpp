@@ -1,9 +1,13 @@
 #include "weft/batching/instances.h"
 
 #include "weft/graph/batch.h"
+#include "weft/graph/index_check.h"
 #include "weft/graph/text.h"
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/constant.h"
 #include "weft/ops/reduce.h"
+#include "weft/ops/shape.h"
 #include "weft/ops/support/batching.h"
 
 namespace weft {
@@ -45,13 +49,23 @@ class Instances::Application : public BatchContext {
   Application(Instances& instances, const Node& node, const Call& call)
       : BatchContext(call.get(), instances.size_),
         instances_(instances),
-        inputs_(node.inputs) {}
+        inputs_(node.inputs) {
+    if (!instances.mask_.is_defined()) return;
+    if (const auto operand = index_operand(call.get())) index_ = operand->input;
+  }
 
   bool is_batched(std::size_t input) const override {
     return instances_.form_.depends(inputs_[input]);
   }
   Value x(std::size_t input) const override {
-    return instances_.stacked(inputs_[input]);
+    const Value& value = instances_.stacked(inputs_[input]);
+    if (input != index_ || !is_batched(input)) return value;
+    // Where nobody looks at an instance, its index may be one that it would
+    // never have come to, which checks of indices would find.
+    Shape beside;
+    beside.resize(value.shape().rank());
+    beside[0] = instances_.size_;
+    return where(reshape(instances_.mask_, beside), value, zeros_like(value));
   }
   Value sum(std::size_t input) const override {
     return instances_.summed(inputs_[input]);
@@ -60,6 +74,7 @@ class Instances::Application : public BatchContext {
  private:
   Instances& instances_;
   const std::vector<ValueId>& inputs_;
+  std::optional<std::size_t> index_;  // the operand that holds indices
 };
 
 const Value& Instances::stacked(ValueId id) {

@@ -23,13 +23,16 @@ class Instances {
 
   // `form` outlives this. `builder` records nodes as the rules call them.
   // Without `control`, such ops are errors as others without a rule are.
+  // `mask`, a bool[B], tells which instances' results somebody looks at; all
+  // if it is undefined.
   Instances(const InstanceForm& form, FunctionBuilder& builder, Dim size,
-            ControlRule control = nullptr)
+            ControlRule control = nullptr, Value mask = {})
       : form_(form),
         function_(form.function),
         builder_(builder),
         size_(size),
         control_(std::move(control)),
+        mask_(std::move(mask)),
         // Values are numbered without gaps, so lists hold what stands for each.
         stacked_(function_.value_count()),
         summed_(function_.value_count()) {}
@@ -59,6 +62,7 @@ class Instances {
   FunctionBuilder& builder_;
   Dim size_;
   ControlRule control_;
+  Value mask_;
   std::vector<Value> stacked_;
   std::vector<Value> summed_;
   int depth_ = 0;  // how deep summed() is
