@@ -234,11 +234,10 @@ void show_forecast(const TrainArguments& arguments,
       {"network", forecast.network},
       {"in all", forecast.total()}};
   if (arguments.as_json) {
-    Json json{{"recipe", name_of(arguments)},
-              {"batch", forecast.batch},
-              {"workers", forecast.workers},
-              {"free_bytes", free},
-              {"is_open", forecast.is_open}};
+    Json json{
+        {"recipe", name_of(arguments)}, {"batch", forecast.batch},
+        {"workers", forecast.workers},  {"free_bytes", free},
+        {"is_open", forecast.is_open},  {"one_by_one", forecast.one_by_one}};
     for (const auto& [name, bytes] : parts) json["bytes"][name] = bytes;
     return print_json(json);
   }
@@ -254,6 +253,12 @@ void show_forecast(const TrainArguments& arguments,
     fmt::print(
         "the model branches or calls itself: what its steps take depends "
         "on the data, and is not counted\n");
+  }
+  if (forecast.one_by_one > 0) {
+    fmt::print(
+        "privacy.per_example = \"one by one\": a step takes as long as {} "
+        "steps on one example\n",
+        forecast.one_by_one);
   }
 }
 

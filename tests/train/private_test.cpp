@@ -202,7 +202,7 @@ TEST(PrivateRun, FindsTheNoiseForAGuarantee) {
     Recipe recipe =
         runs.recipe("a", {"privacy.noise=0", "privacy.epsilon=3",
                           "privacy.accountant=" + std::string(accountant)});
-    PrivateRun run(recipe, 1, {}, false);
+    PrivateRun run(recipe, nullptr, {}, false);
     Assembly assembly = assemble(recipe, 1, {}, run.sampling());
     run.fit(recipe, assembly);
     const double epsilon =
@@ -231,8 +231,6 @@ TEST(PrivateRun, DeclinesWhatItCannotPromise) {
            {"model.name=resnet20", "data.name=digits"});
   // A size that is no size at all is refused as any other key is.
   declined({"privacy.clip_norm"}, {"privacy.clip_norm=0"});
-  expect_error(ErrorCode::kInvalidArgument, {"privacy", "2 workers"},
-               [&] { PrivateRun(runs.recipe("a"), 2, {}, false); });
 }
 
 // Training begins only with a grant, a run that is resumed has one, and the run

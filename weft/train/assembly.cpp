@@ -105,7 +105,9 @@ Assembly assemble(const Recipe& recipe, int workers, const GivenObjects& given,
       if (recipe.model.name == kGivenObject) throw needs_object("model");
       ModelInput input = result.task->model_input(data);
       // Each worker carries the state of the lanes of its own part of a batch.
-      input.lanes /= workers;
+      // In private training each window begins anew, as what is carried would
+      // mix examples.
+      input.lanes = recipe.privacy.is_on() ? 0 : input.lanes / workers;
       result.model = build_model(model_registry().get(recipe.model.name), input,
                                  recipe.model.options);
     }
@@ -135,7 +137,7 @@ StepOptions step_options(const Recipe& recipe) {
                       .seed = static_cast<std::uint64_t>(train.seed),
                       .check_numerics = train.check_numerics};
   options.search = search_options(recipe.compiler);
-  if (recipe.privacy.is_on()) {
+  if (recipe.privacy.is_on() && recipe.privacy.per_example == "batched") {
     options.privacy = {.clip_norm = recipe.privacy.clip_norm};
   }
   options.batch_norm = batch_norm_form(recipe.compiler.batch_norm);

@@ -29,6 +29,12 @@ double batch_bytes(const std::vector<BatchInput>& inputs) {
   return bytes * (LoaderOptions().prefetch + 1);
 }
 
+// The inputs of a batch of one.
+std::vector<BatchInput> of_one(std::vector<BatchInput> inputs) {
+  for (BatchInput& input : inputs) input.type.shape[0] = 1;
+  return inputs;
+}
+
 // The arena of a cut, which is taken when it is planned and touched when it
 // runs.
 double arena_of(const StepDescription& description, StepCut cut,
@@ -72,7 +78,15 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
   forecast.parameters = bytes_of(description.state()) - state;
   forecast.optimizer_state = state;
   const double before = held();
-  forecast.train_step = arena_of(description, StepCut::kTrain, forecast);
+  const bool is_one_by_one =
+      recipe.privacy.is_on() && step_options(recipe).privacy == std::nullopt;
+  if (is_one_by_one) {
+    forecast.one_by_one = source->inputs().at(0).type.shape[0];
+  }
+  forecast.train_step =
+      arena_of(is_one_by_one ? description.with_inputs(of_one(source->inputs()))
+                             : description,
+               StepCut::kTrain, forecast);
   forecast.evaluation = arena_of(description.with_inputs(held_out->inputs()),
                                  StepCut::kEvaluate, forecast);
   forecast.planning = std::max(0.0, held() - before);

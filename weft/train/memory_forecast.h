@@ -26,6 +26,9 @@ struct MemoryForecast {
   // A model that branches, loops or calls has no plan: what its steps take
   // depends on the data, and is not in here.
   bool is_open = false;
+  // Examples of a step that are computed one after the other, by a worker;
+  // 0: all are at once (privacy.per_example).
+  std::int64_t one_by_one = 0;
 
   double total() const;
 };

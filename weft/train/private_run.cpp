@@ -1,13 +1,19 @@
 #include "weft/train/private_run.h"
 
+#include <cstring>
+#include <future>
+
 #include "weft/base/libraries/blake2b.h"
 #include "weft/base/refusal.h"
 #include "weft/budget/budget_ledger.h"
+#include "weft/train/sync/gather.h"
+#include "weft/train/sync/private_policy.h"
 
 namespace weft {
 namespace {
 
 constexpr const char* kKeyFile = "privacy.key";
+constexpr const char* kOneByOne = "one by one";
 
 SecretKey key_of_run(const std::filesystem::path& folder, bool is_resumed) {
   if (!is_resumed) return drawn_key();
@@ -16,6 +22,44 @@ SecretKey key_of_run(const std::filesystem::path& folder, bool is_resumed) {
   throw Error(ErrorCode::kUnavailable, (folder / kKeyFile).string(),
               "the key of this run is gone: it has ended, or was not private")
       .hint("train anew, which gives away as much once more");
+}
+
+// Gives everyone the bytes of the first worker. Collective.
+void share_bytes(WorkerGroup& group, const std::string& what,
+                 std::span<std::uint8_t> bytes) {
+  const Tensor tensor = Tensor::zeros(
+      {DType::kU8, Shape{static_cast<std::int64_t>(bytes.size())}});
+  std::memcpy(tensor.raw(), bytes.data(), bytes.size());
+  group.run([&] {
+    return broadcast_tensors(group.communicator().open({"broadcast", what}), 0,
+                             {{what, tensor}});
+  });
+  std::memcpy(bytes.data(), tensor.raw(), bytes.size());
+}
+
+// What does not compose with private training.
+std::optional<Refusal> declined(const Recipe& recipe, bool has_workers,
+                                const GivenObjects& given) {
+  if (given.data != nullptr || recipe.data.source != "loader") {
+    return Refusal{given.data != nullptr ? "data of a program"
+                                         : in_quotes(recipe.data.source),
+                   "examples must join a batch by chance, each on its own",
+                   "data that a recipe names, read by the loader"};
+  }
+  if (recipe.train.drop_last) {
+    return Refusal{"train.drop_last", "its batches are not cut from an order",
+                   "leave it out"};
+  }
+  if (!has_workers) return std::nullopt;
+  if (auto refusal = private_workers_decline(recipe.sync)) return refusal;
+  if (!recipe.simulate.network.empty() &&
+      recipe.privacy.per_example == kOneByOne) {
+    return Refusal{"simulate.network",
+                   "what a step takes that computes its examples one by one is "
+                   "not measured",
+                   "privacy.per_example = \"batched\""};
+  }
+  return std::nullopt;
 }
 
 // The mechanism of a whole run. `noise` is in clip norms, as an example's
@@ -48,31 +92,18 @@ const Dataset& examples_of(const TrainingData& data) {
 
 }  // namespace
 
-PrivateRun::PrivateRun(const Recipe& recipe, int workers,
+PrivateRun::PrivateRun(const Recipe& recipe, WorkerGroup* group,
                        const GivenObjects& given, bool is_resumed)
     : recipe_(recipe.privacy),
+      group_(group != nullptr && group->size() > 1 ? group : nullptr),
       expected_(recipe.train.batch),
-      is_resumed_(is_resumed),
-      key_(key_of_run(recipe.log.folder, is_resumed)) {
-  const auto decline = [](std::string what, std::string because,
-                          std::string instead) {
-    return refused("privacy", "private training",
-                   {std::move(what), std::move(because), std::move(instead)});
-  };
-  if (workers > 1) {
-    throw decline(fmt::format("{} workers", workers),
-                  "each would add all of the noise", "one worker");
+      timeout_(recipe.sync.timeout),
+      is_resumed_(is_resumed) {
+  if (const auto refusal = declined(recipe, group_ != nullptr, given)) {
+    throw refused("privacy", "private training", *refusal);
   }
-  if (given.data != nullptr || recipe.data.source != "loader") {
-    throw decline(given.data != nullptr ? "data of a program"
-                                        : in_quotes(recipe.data.source),
-                  "examples must join a batch by chance, each on its own",
-                  "data that a recipe names, read by the loader");
-  }
-  if (recipe.train.drop_last) {
-    throw decline("train.drop_last", "its batches are not cut from an order",
-                  "leave it out");
-  }
+  if (is_first()) key_ = key_of_run(recipe.log.folder, is_resumed);
+  if (group_ != nullptr) share_bytes(*group_, "key of the run", key_.bytes);
 }
 
 PoissonSampling PrivateRun::sampling() const {
@@ -108,11 +139,16 @@ void PrivateRun::fit(const Recipe& recipe, Assembly& assembly) {
   }
 }
 
-PrivateWorkerOptions PrivateRun::worker_options() const {
+PrivateNoise PrivateRun::noise() const {
   return {.deviation = noise_ * recipe_.clip_norm,
           .expected_batch = static_cast<double>(expected_),
           .parts = parts_,
           .key = key_};
+}
+
+std::optional<double> PrivateRun::one_by_one_norm() const {
+  if (recipe_.per_example != kOneByOne) return std::nullopt;
+  return recipe_.clip_norm;
 }
 
 std::string PrivateRun::text() const {
@@ -127,6 +163,25 @@ std::string PrivateRun::text() const {
 
 std::string PrivateRun::admit(const std::string& job) const {
   if (recipe_.ledger.empty()) return "";
+  if (group_ == nullptr) return ask(job);
+  // A grant may take longer than workers are silent: the first one tells the
+  // others that it still waits. If it is refused, they are told why it ends.
+  const auto pause = std::chrono::duration<double>(timeout_ / 4);
+  std::future<std::string> asked;
+  if (is_first()) {
+    asked = std::async(std::launch::async, [&] { return ask(job); });
+  }
+  std::array<std::uint8_t, 1> is_decided{0};
+  while (is_decided[0] == 0) {
+    if (is_first()) {
+      is_decided[0] = asked.wait_for(pause) == std::future_status::ready;
+    }
+    share_bytes(*group_, "whether there is a budget", is_decided);
+  }
+  return is_first() ? asked.get() : "";
+}
+
+std::string PrivateRun::ask(const std::string& job) const {
   Ledger ledger = Ledger::open(recipe_.ledger);
   BudgetLedger budgets(ledger);
   // The key tells this run from all others, and its digest nothing of it.
@@ -153,14 +208,14 @@ std::string PrivateRun::admit(const std::string& job) const {
 }
 
 void PrivateRun::keep_key(const std::filesystem::path& folder) const {
-  if (is_resumed_) return;
+  if (is_resumed_ || !is_first()) return;
   // That of an earlier run, which is begun anew.
   forget_key(folder);
   write_key(folder / kKeyFile, key_);
 }
 
-void PrivateRun::forget_key(const std::filesystem::path& folder) {
-  std::filesystem::remove(folder / kKeyFile);
+void PrivateRun::forget_key(const std::filesystem::path& folder) const {
+  if (is_first()) std::filesystem::remove(folder / kKeyFile);
 }
 
 }  // namespace weft

@@ -8,6 +8,9 @@
 // again what it did, and gives away nothing more. Then the key is gone, as with
 // it the noise could be taken off.
 //
+// Several workers are one run: they have one key, of each batch a part, and the
+// sum of all gradients, to which noise is added once.
+//
 // The promise is about the training part alone, and about the weights: what is
 // measured on held-out data is measured as it is.
 //
@@ -20,24 +23,30 @@
 
 #include "weft/privacy/accountant.h"
 #include "weft/train/assembly.h"
-#include "weft/train/private_worker.h"
 #include "weft/train/recipe/recipe.h"
+#include "weft/train/step/private_noise.h"
+#include "weft/train/sync/worker_group.h"
 
 namespace weft {
 
 class PrivateRun {
  public:
-  // The key is read if a run is resumed, and drawn else. Throws
-  // Error(kInvalidArgument) for what does not compose with private training.
-  PrivateRun(const Recipe& recipe, int workers, const GivenObjects& given,
-             bool is_resumed);
+  // The key is read if a run is resumed, and drawn else; of several workers by
+  // the first, who tells it the others. Throws Error(kInvalidArgument) for what
+  // does not compose with private training. `group` is null for one worker, and
+  // outlives this. Collective.
+  PrivateRun(const Recipe& recipe, WorkerGroup* group,
+             const GivenObjects& given, bool is_resumed);
 
   PoissonSampling sampling() const;
   // Finds how many steps there are and how much noise they take, for the data
   // that were opened, and wraps the optimizer where a step has several parts.
   void fit(const Recipe& recipe, Assembly& assembly);
 
-  PrivateWorkerOptions worker_options() const;
+  PrivateNoise noise() const;
+  // What examples are clipped to that are computed one by one; nothing if many
+  // are at once.
+  std::optional<double> one_by_one_norm() const;
   // What the whole run does to the data.
   const privacy::Mechanisms& mechanisms() const { return mechanisms_; }
   // "epsilon 2.93 at delta 1e-05: …".
@@ -46,16 +55,22 @@ class PrivateRun {
   // Asks the recipe's ledger, if it names one, for what the run gives away, and
   // waits as long as the recipe says. What a run that is resumed was granted
   // holds. Returns what there is to say; throws Error(kExhausted) with the
-  // numbers where the budget does not suffice.
+  // numbers where the budget does not suffice. The first worker asks for all of
+  // them. Collective.
   std::string admit(const std::string& job) const;
 
-  // Before admit(), and after the last step.
+  // Before admit(), and after the last step; the first worker's alone.
   void keep_key(const std::filesystem::path& folder) const;
-  static void forget_key(const std::filesystem::path& folder);
+  void forget_key(const std::filesystem::path& folder) const;
 
  private:
+  bool is_first() const { return group_ == nullptr || group_->is_first(); }
+  std::string ask(const std::string& job) const;
+
   PrivacyRecipe recipe_;
+  WorkerGroup* group_;
   std::int64_t expected_ = 0;  // examples of a batch
+  double timeout_;             // seconds that workers may be silent
   bool is_resumed_;
   SecretKey key_;
   // What is known once it fits data.

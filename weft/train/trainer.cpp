@@ -13,9 +13,11 @@
 #include "weft/train/hooks/stop_early.h"
 #include "weft/train/memory_forecast.h"
 #include "weft/train/private_run.h"
+#include "weft/train/private_worker.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/run_record.h"
 #include "weft/train/step/evaluation.h"
+#include "weft/train/step/private_objective.h"
 #include "weft/train/step/single_worker.h"
 #include "weft/train/step/step_functions.h"
 #include "weft/train/sync/agreement.h"
@@ -56,10 +58,9 @@ Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
 
 std::optional<PrivateRun> private_run(const Recipe& recipe,
                                       const TrainerOptions& options,
-                                      const WorkerGroup* group) {
+                                      WorkerGroup* group) {
   if (!recipe.privacy.is_on()) return std::nullopt;
-  return PrivateRun(recipe, group == nullptr ? 1 : group->size(), options.given,
-                    options.is_resumed);
+  return PrivateRun(recipe, group, options.given, options.is_resumed);
 }
 
 StepOptions options_of_steps(const Recipe& recipe,
@@ -146,7 +147,7 @@ class Trainer::Run {
         if (!granted.empty()) told.on_note(granted);
       }
       loop_.run();
-      if (privacy_) PrivateRun::forget_key(recipe_.log.folder);
+      if (privacy_) privacy_->forget_key(recipe_.log.folder);
       const TrainResult reached = result();
       end_record({.state = RunState::kDone,
                   .test = reached.test,
@@ -178,14 +179,19 @@ class Trainer::Run {
   }
 
   std::unique_ptr<Worker> make_worker(WorkerGroup* group) {
+    std::optional<PrivateSync> privacy;
     if (privacy_) {
-      return std::make_unique<PrivateWorker>(description_,
-                                             privacy_->worker_options());
+      require_examples_apart(description_);
+      privacy = {privacy_->noise(), privacy_->one_by_one_norm()};
     }
-    if (group == nullptr) return std::make_unique<SingleWorker>(description_);
-    return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,
-                                          recipe_.sync, *group,
-                                          options_.computing);
+    if (group != nullptr) {
+      return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,
+                                            recipe_.sync, *group,
+                                            options_.computing, privacy);
+    }
+    if (!privacy) return std::make_unique<SingleWorker>(description_);
+    return std::make_unique<PrivateWorker>(description_, privacy->noise,
+                                           privacy->one_by_one_norm);
   }
 
   void require_room() {

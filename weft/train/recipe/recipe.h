@@ -169,11 +169,15 @@ struct SimulateRecipe {
 
 // How little the trained model tells of any example (train/private_run.h).
 struct PrivacyRecipe {
-  double epsilon = 0;  // one of the two is given; neither: training is not private
+  double epsilon =
+      0;  // one of the two is given; neither: training is not private
   double noise = 0;
   double delta = 1e-5;
   double clip_norm = 1;
   std::string accountant = "rdp";
+  // How an example's gradients are computed: "batched", many at once, or "one
+  // by one".
+  std::string per_example = "batched";
   std::int64_t rows = 0;
   std::string ledger;
   std::string blocks = "*";

@@ -24,6 +24,11 @@ const Fields<PrivacyRecipe>& privacy_fields() {
                             "how what is given away is counted: rdp, or pld, "
                             "which takes less noise and a second",
                             {.choices = {"rdp", "pld"}}),
+      field<&R::per_example>(
+          "per_example",
+          "how the gradients of each example are computed: many at once, or, "
+          "for models of which that cannot be done, one after the other",
+          {.choices = {"batched", "one by one"}}),
       field<&R::rows>("rows",
                       "of a batch that are computed at once; 0: all. A batch "
                       "of more is computed in parts",

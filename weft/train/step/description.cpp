@@ -196,7 +196,7 @@ void StepDescription::add_controls() {
   take("late", EntryRole::kLate, Tensor::scalar(0, DType::kF64));
   take("loss_weight", EntryRole::kLossWeight, Tensor::scalar(1, DType::kF32));
   if (options_.privacy) {
-    take("present", EntryRole::kPresent, Tensor::scalar(0, DType::kF64));
+    take("present", EntryRole::kPresent, Tensor::zeros({DType::kF64, {2}}));
   }
 }
 

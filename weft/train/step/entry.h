@@ -28,9 +28,9 @@ enum class EntryRole {
   kNumber,      // f64[]: of the step, from 1
   kLate,        // f64[]: updates by which gradients are late
   kLossWeight,  // f32[]: what gradients are scaled by
-  // In private training (step_options.h), f64[]: examples that count; rows
-  // behind
-  // them fill up the batch.
+  // In private training (step_options.h), f64[2]: examples that count, as rows
+  // behind them fill up the batch, and the place of the first of them in the
+  // batch of all workers.
   kPresent,
   kInput,  // a tensor of the batch
   // What a run tells.

@@ -17,16 +17,20 @@ struct PrivateBatch {
   std::vector<Value> model;  // in the order of its parameters
   Value key;                 // i64[2]
   std::vector<Value> batch;  // [N, dims…]
-  Value present;             // f64[]: of the N, those that count
+  // f64[2]: how many of the N count, and the place of the first of them in the
+  // batch of all workers.
+  Value present;
 };
+
+// Throws Error(kInvalidArgument) for a model whose examples influence each
+// other, by statistics of a batch or by what is carried to the next.
+void require_examples_apart(const StepDescription& description);
 
 // Within the function being built, in its mode and precision. `gradients`
 // become those of the description's updated parameters.
 //
-// Throws Error(kInvalidArgument) for a model whose examples influence each
-// other, by statistics of a batch or by what is carried to the next, and
-// Error(kUnsupported) naming an op that cannot be computed for each example
-// alone.
+// Throws as require_examples_apart(), and Error(kUnsupported) naming an op that
+// cannot be computed for each example alone.
 Objective private_objective(const StepDescription& description,
                             const PrivateBatch& batch,
                             std::vector<Value>& gradients);

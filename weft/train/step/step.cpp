@@ -177,6 +177,7 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
   weight_.data<float>()[0] = static_cast<float>(controls.loss_weight);
   if (present_.is_defined()) {
     present_.data<double>()[0] = static_cast<double>(controls.present);
+    present_.data<double>()[1] = static_cast<double>(controls.first);
   }
   if (on_gradient) {
     ParameterObserver observer(results_.size() - gradients_, parameter_of_,

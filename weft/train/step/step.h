@@ -31,10 +31,13 @@ namespace weft {
 // What a run is told beside its batch.
 struct StepControls {
   double lr = 0;
-  std::int64_t number = 0;   // of the step, from 0; what dropout draws is by it
-  double loss_weight = 1;    // of kGradients
-  std::int64_t late = 0;     // updates by which gradients are, of kUpdate
-  std::int64_t present = 0;  // examples that count, of a private step
+  std::int64_t number = 0;  // of the step, from 0; what dropout draws is by it
+  double loss_weight = 1;   // of kGradients
+  std::int64_t late = 0;    // updates by which gradients are, of kUpdate
+  // Of a private step: the examples that count, and the place of the first of
+  // them in the batch of all workers, by which they draw.
+  std::int64_t present = 0;
+  std::int64_t first = 0;
 };
 
 class Step {
@@ -110,7 +113,7 @@ class Step {
   Tensor number_;
   Tensor late_;
   Tensor weight_;
-  Tensor present_;  // of a private step
+  Tensor present_;  // of a private step: how many, and the first
   // It may be shared (StepOptions::executables), and comes last: staging fills
   // what is above.
   std::shared_ptr<Executable> executable_;

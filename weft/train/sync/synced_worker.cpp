@@ -12,6 +12,7 @@
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/prices.h"
 #include "weft/train/sync/priorities.h"
+#include "weft/train/sync/private_policy.h"
 #include "weft/train/sync/rules.h"
 
 namespace weft {
@@ -32,8 +33,10 @@ StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
   // A run that waits for parameters steps aside in its middle, and so needs a
   // plan to itself.
   if (recipe.overlap_forward) options.executables = nullptr;
-  // Each worker drops out others.
-  options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
+  // Each worker drops out others. In private training examples draw by their
+  // place in the whole batch.
+  if (!options.privacy)
+    options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
   if (clips_first(policy_of(recipe), recipe)) {
     options.clip_norm /= std::sqrt(workers) * workers;
   } else {
@@ -162,7 +165,8 @@ std::string carried_name(int rank, const std::string& name) {
 
 SyncedWorker::SyncedWorker(const StepDescription& description,
                            const Optimizer& optimizer, const SyncRecipe& recipe,
-                           WorkerGroup& group, SimulatedComputing* computing)
+                           WorkerGroup& group, SimulatedComputing* computing,
+                           const std::optional<PrivateSync>& privacy)
     : group_(group),
       roles_(group.size(), recipe.servers),
       computing_(computing),
@@ -206,8 +210,12 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
                    "policy = \"server\", which clips before gradients travel; "
                    "or leave one of them out"});
   }
-  description_.set_gradients(gradients_in(buckets_, slices_, trainable_));
+  const auto gradients = gradients_in(buckets_, slices_, trainable_);
+  description_.set_gradients(gradients);
   backward_.emplace(description_, StepCut::kGradients);
+  if (privacy && privacy->one_by_one_norm) {
+    one_by_one_.emplace(gradients, *privacy->one_by_one_norm);
+  }
   prioritize(settled, description.options().seed);
   find_unread();
   policy_ = policy.def->make(
@@ -226,6 +234,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        .trainable = exchanged_,
        .statistics = batch_statistics_,
        .buckets = buckets_});
+  if (privacy) policy_ = with_noise(std::move(policy_), privacy->noise);
   for (const auto* part : {&trainable_, &statistics_, &carried_}) {
     state_.insert(state_.end(), part->begin(), part->end());
   }
@@ -426,7 +435,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
 // what others are not told yet.
 void SyncedWorker::count(const Batch& batch, const WorkerStep& step) {
   const MeasureSums own =
-      batch.size > 0 ? backward_->measures()
+      batch.size > 0 ? measured_
                      : MeasureSums(backward_->measures().ratios().size());
   std::vector<double> totals = flat(own);
   totals.push_back(step.wants_stop ? 1.0 : 0.0);
@@ -506,18 +515,39 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
   } else {
     // Their gradients may be written before anything is read.
     for (const std::size_t bucket : unread_) settle(bucket);
-    if (computing_ != nullptr) {
+    if (one_by_one_) {
+      settle_all();
+      measured_ =
+          one_by_one_->run(*backward_, batch, step.number, first_of(batch));
+      std::ranges::fill(missing_, 0);
+    } else if (computing_ != nullptr) {
       compute_charged(batch, step, weight);
+      measured_ = backward_->measures();
     } else {
       backward_->run(
-          batch.tensors, {.number = step.number, .loss_weight = weight},
+          batch.tensors, controls_of(batch, step, weight),
           [&](std::size_t parameter) { gradient_is_there(parameter); },
           [&](std::size_t parameter) { wait_for(parameter); });
+      measured_ = backward_->measures();
     }
   }
-  if (batch.size > 0) step_.loss = backward_->measures().ratios()[0];
+  if (batch.size > 0) step_.loss = measured_.ratios()[0];
   if (!sends_gradients_) policy_->prepare(step_);
   if (policy_->exchanges(step_)) start_exchanges();
+}
+
+std::int64_t SyncedWorker::first_of(const Batch& batch) const {
+  const Shard shard = roles_.shard_of(rank());
+  return batch.whole_size * shard.rank / shard.ranks;
+}
+
+StepControls SyncedWorker::controls_of(const Batch& batch,
+                                       const WorkerStep& step,
+                                       double weight) const {
+  return {.number = step.number,
+          .loss_weight = weight,
+          .present = batch.size,
+          .first = first_of(batch)};
 }
 
 void SyncedWorker::wait_for(std::size_t parameter) {
@@ -554,7 +584,7 @@ void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
   };
   std::vector<std::size_t> order;
   backward_->run(
-      batch.tensors, {.number = step.number, .loss_weight = weight},
+      batch.tensors, controls_of(batch, step, weight),
       [&](std::size_t parameter) { order.push_back(parameter); },
       [&](std::size_t parameter) {
         if (!overlaps_forward_) return;

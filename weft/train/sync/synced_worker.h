@@ -6,6 +6,8 @@
 
 #include <memory>
 
+#include "weft/train/step/one_by_one.h"
+#include "weft/train/step/private_noise.h"
 #include "weft/train/step/step.h"
 #include "weft/train/step/worker.h"
 #include "weft/train/sync/bucket.h"
@@ -15,6 +17,13 @@
 #include "weft/train/sync/worker_group.h"
 
 namespace weft {
+
+// What private training makes of a worker's step.
+struct PrivateSync {
+  PrivateNoise noise;
+  // As PrivateWorker has it: without it, the description's step is private.
+  std::optional<double> one_by_one_norm = {};
+};
 
 class SyncedWorker : public Worker {
  public:
@@ -26,10 +35,12 @@ class SyncedWorker : public Worker {
   // `description` has no optimizer, as the policy decides who updates what:
   // `optimizer` is given to it.
   // `computing` is what all workers of a simulated cluster are charged by, and
-  // outlives this; null on a real network.
+  // outlives this; null on a real network. `privacy` is of a recipe that
+  // private_workers_decline() does not refuse.
   SyncedWorker(const StepDescription& description, const Optimizer& optimizer,
                const SyncRecipe& recipe, WorkerGroup& group,
-               SimulatedComputing* computing = nullptr);
+               SimulatedComputing* computing = nullptr,
+               const std::optional<PrivateSync>& privacy = {});
   ~SyncedWorker() override;
 
   int rank() const override { return group_.rank(); }
@@ -68,6 +79,10 @@ class SyncedWorker : public Worker {
   // Sums `totals_`, beside the exchanges.
   AsyncEngine::Operation submit_totals();
   void compute(const Batch& batch, const WorkerStep& step);
+  // Where in the batch of all workers this one's part begins.
+  std::int64_t first_of(const Batch& batch) const;
+  StepControls controls_of(const Batch& batch, const WorkerStep& step,
+                           double weight) const;
   // The same on a virtual clock: computes at once, and charges for it.
   void compute_charged(const Batch& batch, const WorkerStep& step,
                        double weight);
@@ -104,6 +119,7 @@ class SyncedWorker : public Worker {
   std::vector<std::size_t> unread_;  // buckets with one that no step reads
   std::string chosen_;               // how "auto" was settled, for people
   std::optional<Step> backward_;     // made when gradients have memory
+  std::optional<OneByOne> one_by_one_;
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<NamedTensor> state_;
   std::optional<DriftMeter> drift_meter_;
@@ -114,6 +130,7 @@ class SyncedWorker : public Worker {
   bool overlaps_forward_;
 
   SyncStep step_;
+  MeasureSums measured_;              // of its part
   std::vector<std::size_t> missing_;  // gradients, by bucket
   std::size_t next_bucket_ = 0;       // whose exchange starts next
   // One for each bucket, null where none is under way. They are of
