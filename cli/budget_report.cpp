@@ -53,7 +53,7 @@ double BudgetRun::mean(double (*number)(const SimulationResult&)) const {
 std::string budget_table(const std::vector<BudgetStudy>& studies) {
   std::vector<std::vector<std::string>> rows{
       {"workload", "tasks", "scheduler", "granted", "weight", "fair granted",
-       "refused", "left", "delay", "epsilon", "seconds"}};
+       "refused", "left", "expired", "delay", "epsilon", "seconds"}};
   for (const BudgetStudy& study : studies) {
     for (const BudgetRun& run : study.runs) {
       const bool is_first = &run == &study.runs.front();
@@ -76,6 +76,11 @@ std::string budget_table(const std::vector<BudgetStudy>& studies) {
                  return static_cast<double>(r.left);
                },
                "{:.6g}"),
+           mean(
+               [](const SimulationResult& r) {
+                 return static_cast<double>(r.expired);
+               },
+               "{:.6g}"),
            mean([](const SimulationResult& r) { return r.mean_delay; },
                 "{:.2f}"),
            mean([](const SimulationResult& r) { return r.epsilon; }, "{:.3f}"),
@@ -83,7 +88,7 @@ std::string budget_table(const std::vector<BudgetStudy>& studies) {
                 "{:.3f}")});
     }
   }
-  return text_table(rows, "<><>>>>>>>>");
+  return text_table(rows, "<><>>>>>>>>>");
 }
 
 Json budget_json(const std::vector<BudgetStudy>& studies) {
@@ -99,6 +104,7 @@ Json budget_json(const std::vector<BudgetStudy>& studies) {
                          {"fair_granted", result.fair_granted},
                          {"refused", result.refused},
                          {"left", result.left},
+                         {"expired", result.expired},
                          {"mean_delay", number(result.mean_delay)},
                          {"epsilon", number(result.epsilon)},
                          {"seconds", number(result.seconds)}});

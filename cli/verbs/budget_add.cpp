@@ -6,6 +6,7 @@
 #include "cli/verb.h"
 
 #include "weft/budget/budget_ledger.h"
+#include "weft/budget/date_text.h"
 
 namespace weft::cli {
 namespace {
@@ -17,6 +18,8 @@ struct BudgetAddArguments {
   std::string scheduler;
   std::string unlocking;
   double period = -1;
+  std::string until;
+  std::int64_t grants = 0;
 };
 
 void add_blocks(const BudgetAddArguments& arguments) {
@@ -27,8 +30,11 @@ void add_blocks(const BudgetAddArguments& arguments) {
   if (!arguments.unlocking.empty()) rules.unlocking = arguments.unlocking;
   if (arguments.period >= 0) rules.period = arguments.period;
   budgets.set_rules(rules);
+  const Retirement retirement{
+      .at = arguments.until.empty() ? 0 : parse_date(arguments.until),
+      .grants = arguments.grants};
   for (const std::string& block : arguments.blocks) {
-    budgets.add_block(block, arguments.guarantee);
+    budgets.add_block(block, arguments.guarantee, retirement);
   }
 }
 
@@ -56,6 +62,13 @@ void add_budget_add(CLI::App& verb) {
   verb.add_option("--period", arguments->period,
                   "seconds between two decisions, in which claims come "
                   "together; 0: each at once")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--until", arguments->until,
+                  "when the blocks retire, in UTC: nothing is granted of them "
+                  "from then on; as 2027-01-31, or \"2027-01-31 12:30:00\"")
+      ->type_name("DATE");
+  verb.add_option("--grants", arguments->grants,
+                  "after how many grants they retire; 0: never")
       ->check(CLI::NonNegativeNumber);
   verb.callback([arguments] { add_blocks(*arguments); });
 }

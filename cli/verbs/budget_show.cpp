@@ -1,5 +1,6 @@
 // weft budget show: what is left of each block, and how claims stand.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <fmt/core.h>
 
 #include "cli/report.h"
@@ -20,7 +21,13 @@ struct BudgetShowArguments {
   bool as_json = false;
 };
 
-Json blocks_json(const BudgetBooks& books) {
+std::int64_t microseconds_now() {
+  using std::chrono::microseconds;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<microseconds>(now).count();
+}
+
+Json blocks_json(const BudgetBooks& books, std::int64_t now) {
   Json blocks = Json::array();
   for (const auto& [name, block] : books.blocks()) {
     blocks.push_back(
@@ -28,7 +35,11 @@ Json blocks_json(const BudgetBooks& books) {
          {"epsilon", block.guarantee.epsilon},
          {"delta", block.guarantee.delta},
          {"consumed_epsilon", BudgetBooks::consumed_epsilon(block)},
-         {"claims", block.claims}});
+         {"claims", block.claims},
+         {"grants", block.grants},
+         {"retires_at", block.retirement.at},
+         {"retires_after", block.retirement.grants},
+         {"retired", block.gone(now).value_or("")}});
   }
   return blocks;
 }
@@ -46,18 +57,19 @@ Json claims_json(const BudgetBooks& books) {
   return claims;
 }
 
-void print_books(const BudgetBooks& books) {
+void print_books(const BudgetBooks& books, std::int64_t now) {
   std::vector<std::vector<std::string>> blocks{
-      {"block", "spent", "of epsilon", "delta", "", "claims"}};
+      {"block", "spent", "of epsilon", "delta", "", "claims", "given"}};
   for (const auto& [name, block] : books.blocks()) {
     const double spent = BudgetBooks::consumed_epsilon(block);
     blocks.push_back({printable(name), fmt::format("{:.3f}", spent),
                       fmt::format("{:g}", block.guarantee.epsilon),
                       fmt::format("{:g}", block.guarantee.delta),
                       bar(std::min(spent / block.guarantee.epsilon, 1.0)),
-                      std::to_string(block.claims)});
+                      std::to_string(block.claims),
+                      printable(block.retirement_text(now))});
   }
-  fmt::print("{}", text_table(blocks, "<>>><>"));
+  fmt::print("{}", text_table(blocks, "<>>><><"));
   if (books.claims().empty()) return;
   std::vector<std::vector<std::string>> claims{
       {"claim", "job", "standing", "blocks", "mechanism"}};
@@ -75,18 +87,19 @@ void show_budget(const BudgetShowArguments& arguments) {
   Ledger ledger = Ledger::open(arguments.ledger);
   BudgetLedger budgets(ledger);
   const BudgetBooks& books = budgets.books();
+  const std::int64_t now = microseconds_now();
   if (!arguments.page.empty()) {
-    write_file(arguments.page, budget_page(books, ledger.location()));
+    write_file(arguments.page, budget_page(books, ledger.location(), now));
   }
   if (arguments.as_json) {
     print_json({{"rules",
                  {{"scheduler", books.rules().scheduler},
                   {"unlocking", books.rules().unlocking},
                   {"period", books.rules().period}}},
-                {"blocks", blocks_json(books)},
+                {"blocks", blocks_json(books, now)},
                 {"claims", claims_json(books)}});
   } else {
-    print_books(books);
+    print_books(books, now);
   }
 }
 

@@ -117,6 +117,14 @@ void add_budget_simulate(CLI::App& verb) {
                   "after which a task leaves, in units of time; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  verb.add_option("--lifetime", rules.lifetime,
+                  "after which a block retires, in units of time; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb.add_option("--grants", rules.grants,
+                  "after so many a block retires; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb.add_option("--fair-shares", rules.fair_shares,
                   "a fair share is one of so many of a block")
       ->check(CLI::PositiveNumber)

@@ -10,6 +10,7 @@
 #include "tests/support/temporary_folder.h"
 
 #include "weft/budget/budget_page.h"
+#include "weft/budget/date_text.h"
 #include "weft/ledger/verify.h"
 #include "weft/privacy/mechanism.h"
 
@@ -53,8 +54,8 @@ TEST(BudgetLedger, GrantsUntilABlockIsSpent) {
     ++granted;
     last = budgets.ask(claim(std::to_string(i), 1, {"mon"}));
   }
-  // A sum of n curves order / 2 is within 10 + ln(1e-7) / (order - 1) for n = 2,
-  // at order 5 (5 of 5.97), and at no order for n = 3.
+  // A sum of n curves order / 2 is within 10 + ln(1e-7) / (order - 1) for n =
+  // 2, at order 5 (5 of 5.97), and at no order for n = 3.
   EXPECT_EQ(granted, 2);
   EXPECT_EQ(last.standing, ClaimStanding::kRefused);
   for (const char* part : {"'mon'", "epsilon", "where 10 is promised"}) {
@@ -134,8 +135,7 @@ TEST(BudgetLedger, LetsASchedulerChoose) {
   budgets.set_rules({.scheduler = "dpk", .unlocking = "all", .period = 1e-6});
   budgets.ask(claim("first", 20, {"1"}));
   budgets.set_rules({.scheduler = "dpk", .unlocking = "all", .period = 1e9});
-  EXPECT_EQ(budgets.ask(claim("large", 0.9)).standing,
-            ClaimStanding::kWaiting);
+  EXPECT_EQ(budgets.ask(claim("large", 0.9)).standing, ClaimStanding::kWaiting);
   for (const char* block : {"1", "2", "3"}) {
     EXPECT_EQ(budgets.ask(claim(block, 0.88, {block})).standing,
               ClaimStanding::kWaiting);
@@ -262,6 +262,124 @@ TEST(BudgetLedger, IsNeverOverdrawnOnAServer) {
   expect_no_overdraft(server.make_database("budgets"), 4);
 }
 
+// Blocks retire by date, by number and by hand: whoever waits is told, whoever
+// was granted keeps it, and nothing that is left is given any more.
+TEST(BudgetLedger, RetiresBlocks) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "books.db").string();
+  Ledger ledger = Ledger::open(file, LedgerMode::kCreate);
+  BudgetLedger budgets(ledger);
+  budgets.set_rules({.scheduler = "fcfs",
+                     .unlocking = "time(lifetime=1000000000)",
+                     .period = 0});
+  // It is years until all is unlocked, and a moment until it retires.
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::microseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count();
+  budgets.add_block("soon", kPromise, {.at = now + 400'000});
+  budgets.add_block("hand", kPromise);
+  EXPECT_EQ(budgets.ask(claim("a", 5, {"soon"})).standing,
+            ClaimStanding::kWaiting);
+  EXPECT_EQ(budgets.ask(claim("b", 5, {"hand"})).standing,
+            ClaimStanding::kWaiting);
+  const KeptClaim refused = budgets.wait("a", 60);
+  EXPECT_EQ(refused.standing, ClaimStanding::kRefused);
+  for (const char* part : {"'soon'", "any more", "retired on", "UTC"}) {
+    EXPECT_NE(refused.because.find(part), std::string::npos) << refused.because;
+  }
+  budgets.retire("hand", "its people have left");
+  const KeptClaim& told = budgets.books().claims().at("b");
+  EXPECT_EQ(told.standing, ClaimStanding::kRefused);
+  EXPECT_NE(told.because.find("its people have left"), std::string::npos);
+  // Who comes later is told at once.
+  EXPECT_EQ(budgets.ask(claim("c", 50)).standing, ClaimStanding::kRefused);
+  expect_error(ErrorCode::kInvalidArgument, {"its people have left"},
+               [&] { budgets.retire("hand", "again"); });
+  expect_error(ErrorCode::kInvalidArgument, {"no block"},
+               [&] { budgets.retire("nowhere", "why"); });
+  expect_error(ErrorCode::kInvalidArgument, {"before it is there"},
+               [&] { budgets.add_block("past", kPromise, {.at = now - 1}); });
+}
+
+// The number holds also among claims that are dealt with together, and over
+// what is given back.
+TEST(BudgetLedger, RetiresAfterSomeGrants) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "books.db").string();
+  Ledger ledger = Ledger::open(file, LedgerMode::kCreate);
+  BudgetLedger budgets(ledger);
+  budgets.add_block("mon", kPromise, {.grants = 3});
+  budgets.ask(claim("first", 20));
+  budgets.ask(claim("back", 20));
+  budgets.release("back");
+  budgets.set_rules({.scheduler = "dpk", .unlocking = "all", .period = 1e-6});
+  budgets.ask(claim("second", 20));
+  budgets.set_rules({.scheduler = "dpk", .unlocking = "all", .period = 1e9});
+  for (const char* name : {"x", "y", "z"}) {
+    EXPECT_EQ(budgets.ask(claim(name, 20)).standing, ClaimStanding::kWaiting);
+  }
+  budgets.set_rules({.scheduler = "dpk", .unlocking = "all", .period = 0});
+  budgets.ask(claim("late", 20));
+  int granted = 0;
+  for (const auto& [name, kept] : budgets.books().claims()) {
+    granted += kept.standing == ClaimStanding::kGranted ? 1 : 0;
+    if (kept.standing == ClaimStanding::kRefused) {
+      EXPECT_NE(kept.because.find("after 3 grants"), std::string::npos)
+          << kept.because;
+    }
+  }
+  EXPECT_EQ(granted, 3);
+  EXPECT_EQ(budgets.books().waiting().size(), 0u);
+  // Who reads the records again finds the same.
+  Ledger again = Ledger::open(file);
+  const auto& block = BudgetLedger(again).books().blocks().at("mon");
+  EXPECT_EQ(block.grants, 3);
+  EXPECT_EQ(block.retirement_text(0), "it retired after 3 grants");
+}
+
+// Books from before blocks retired, and records that grant what is gone.
+TEST(BudgetBooks, HoldRecordsToRetirement) {
+  const auto record = [](std::int64_t sequence, const std::string& kind,
+                         const std::string& body, std::int64_t time) {
+    LedgerRecord record;
+    record.sequence = sequence;
+    record.kind = kind;
+    record.body = body;
+    record.time = time;
+    return record;
+  };
+  BudgetBooks books;
+  books.apply(
+      record(1, "block", R"({"block":"old","epsilon":10,"delta":1e-7})", 5));
+  EXPECT_EQ(books.blocks().at("old").retirement, Retirement());
+  books.apply(
+      record(2, "block", body_of(BlockEntry{"new", kPromise, {.at = 100}}), 6));
+  ClaimEntry wanted = claim("job", 20, {"new"});
+  books.apply(record(3, "claim", body_of(wanted), 7));
+  expect_error(ErrorCode::kDataLoss, {"'job' was granted", "retired"}, [&] {
+    books.apply(record(4, "grant", body_of(VerdictEntry{"job", ""}), 100));
+  });
+  expect_error(ErrorCode::kDataLoss, {"not there"}, [&] {
+    books.apply(record(4, "retire", body_of(RetireEntry{"x", "y"}), 8));
+  });
+}
+
+TEST(DateText, IsReadAsItIsWritten) {
+  for (const std::int64_t moment : {std::int64_t{0}, std::int64_t{951'782'399},
+                                    std::int64_t{1'900'000'000}}) {
+    EXPECT_EQ(parse_date(date_text(moment * 1'000'000)), moment * 1'000'000);
+  }
+  EXPECT_EQ(parse_date("1970-01-02"), 86'400'000'000);
+  EXPECT_EQ(parse_date("2024-02-29 00:00:01"),
+            parse_date("2024-02-29") + 1'000'000);
+  for (const char* wrong :
+       {"", "2027", "2027-02-30", "2027-13-01", "2027-01-01 25:00:00",
+        "2027-01-01x", "tomorrow", "2027-01-01 10:00"}) {
+    EXPECT_THROW(parse_date(wrong), Error) << wrong;
+  }
+}
+
 TEST(BudgetPage, EscapesWhatPeopleCallThings) {
   const TemporaryFolder folder;
   Ledger ledger =
@@ -269,7 +387,7 @@ TEST(BudgetPage, EscapesWhatPeopleCallThings) {
   BudgetLedger budgets(ledger);
   budgets.add_block("<script>", kPromise);
   budgets.ask(claim("\"><b>", 3, {"<script>"}));
-  const std::string page = budget_page(budgets.books(), "a & b");
+  const std::string page = budget_page(budgets.books(), "a & b", 0);
   EXPECT_EQ(page.find("<script>"), std::string::npos);
   EXPECT_EQ(page.find("<b>"), std::string::npos);
   EXPECT_NE(page.find("a &amp; b"), std::string::npos);

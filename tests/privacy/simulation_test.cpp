@@ -310,5 +310,47 @@ TEST_F(Files, DamagedPipelinesAreNamed) {
                [&] { workload_of(call); });
 }
 
+// One block of which ten tasks ask, one in each unit of time, with room for
+// all.
+Workload one_block() {
+  Workload workload;
+  workload.every = 1;
+  workload.more_blocks = 9;
+  workload.choice = BlockChoice::kLatest;
+  for (int i = 0; i < 10; ++i) {
+    RenyiCurve demand(budget_orders());
+    workload.tasks.push_back({.arrival = i + 0.5, .demand = demand});
+  }
+  return workload;
+}
+
+TEST(Simulation, RetiresBlocks) {
+  const Workload workload = one_block();
+  EXPECT_EQ(run(workload, "fcfs").grants.size(), 10u);
+  // A block is a unit old when the next comes: none that is younger is asked.
+  EXPECT_EQ(run(workload, "fcfs", {.lifetime = 0.25}).refused, 10u);
+  EXPECT_EQ(run(workload, "fcfs", {.lifetime = 2}).grants.size(), 10u);
+  // What is unlocked only after a block has retired is given to nobody.
+  Workload late = workload;
+  late.unlocking = "time(lifetime=100, steps=1)";
+  const RenyiCurve little =
+      renyi_curve(parse_mechanisms("gaussian(noise=20)"), budget_orders());
+  for (SimulatedTask& task : late.tasks) task.demand = little;
+  const SimulationResult expired = run(late, "fcfs", {.lifetime = 3});
+  EXPECT_EQ(expired.grants.size(), 0u);
+  EXPECT_EQ(expired.expired, 10u);
+  EXPECT_EQ(run(late, "fcfs").expired, 0u);
+  // All that come at once ask of one block, which is given twice.
+  Workload once = one_block();
+  once.every = 0;
+  once.more_blocks = 0;
+  for (SimulatedTask& task : once.tasks) task.arrival = 0;
+  for (const char* scheduler : {"fcfs", "dpk", "dpf"}) {
+    const SimulationResult few = run(once, scheduler, {.grants = 2});
+    EXPECT_EQ(few.grants.size(), 2u) << scheduler;
+    EXPECT_EQ(few.expired, 8u) << scheduler;
+  }
+}
+
 }  // namespace
 }  // namespace weft::budget_simulation_test

@@ -55,9 +55,13 @@ std::vector<std::string> blocks_by(const BudgetBooks& books,
 
 // Why a claim can never be granted, whatever is unlocked later.
 std::optional<std::string> hopeless(const BudgetBooks& books,
-                                    const KeptClaim& claim) {
+                                    const KeptClaim& claim, std::int64_t now) {
   for (const std::string& name : claim.entry.blocks) {
     const KeptBlock& block = books.blocks().at(name);
+    if (const auto why = block.gone(now)) {
+      return fmt::format("nothing is granted of block '{}' any more: {}", name,
+                         *why);
+    }
     if (privacy::fits(claim.demand.values(), block.consumed.values(),
                       block.capacity.values())) {
       continue;
@@ -102,12 +106,12 @@ bool is_due(const BudgetBooks& books, std::int64_t now) {
 // Refuses what cannot be, and grants what the scheduler chooses of the rest.
 void deal_out(Writer& writer) {
   const BudgetBooks& books = writer.state();
-  if (books.waiting().empty() || !is_due(books, writer.now())) return;
+  if (books.waiting().empty()) return;
   const auto refuse = [&] {
     // Names are kept, as what is written changes what is pointed to.
     std::vector<VerdictEntry> verdicts;
     for (const KeptClaim* claim : books.waiting()) {
-      if (auto why = hopeless(books, *claim)) {
+      if (auto why = hopeless(books, *claim, writer.now())) {
         verdicts.push_back({claim->entry.claim, *std::move(why)});
       }
     }
@@ -116,6 +120,7 @@ void deal_out(Writer& writer) {
     }
   };
   refuse();
+  if (!is_due(books, writer.now())) return;
   const auto waiting = books.waiting();
   const auto granted =
       privacy::schedule(privacy::parse_scheduler(books.rules().scheduler),
@@ -123,6 +128,8 @@ void deal_out(Writer& writer) {
   std::vector<std::string> names;
   for (const std::size_t i : granted) names.push_back(waiting[i]->entry.claim);
   for (const std::string& name : names) {
+    // The one before may have been the last that its blocks give something.
+    if (hopeless(books, claim_of(books, name), writer.now())) continue;
     writer.append("grant", body_of(VerdictEntry{name, ""}));
   }
   // What these took may be what others needed.
@@ -146,7 +153,8 @@ void BudgetLedger::set_rules(const BudgetRules& rules) {
 }
 
 void BudgetLedger::add_block(const std::string& block,
-                             const privacy::Guarantee& guarantee) {
+                             const privacy::Guarantee& guarantee,
+                             const Retirement& retirement) {
   privacy::capacity(guarantee, privacy::budget_orders());
   if (block.empty() || block.find_first_of("*,") != std::string::npos) {
     throw Error(ErrorCode::kInvalidArgument, "budget",
@@ -159,7 +167,35 @@ void BudgetLedger::add_block(const std::string& block,
                   "the block '{}' is there, and its budget is given once",
                   block);
     }
-    writer.append("block", body_of(BlockEntry{block, guarantee}));
+    if (retirement.at < 0 || retirement.grants < 0 ||
+        (retirement.at > 0 && retirement.at <= writer.now())) {
+      throw Error(ErrorCode::kInvalidArgument, "budget",
+                  "the block '{}' would be retired before it is there", block);
+    }
+    writer.append("block", body_of(BlockEntry{block, guarantee, retirement}));
+  });
+}
+
+void BudgetLedger::retire(const std::string& block,
+                          const std::string& because) {
+  if (because.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "budget",
+                "why '{}' is retired is not said", block)
+        .hint("those whose claims wait for it are told");
+  }
+  book_.transact([&](Writer& writer) {
+    const auto found = writer.state().blocks().find(block);
+    if (found == writer.state().blocks().end()) {
+      throw Error(ErrorCode::kInvalidArgument, "budget",
+                  "no block is called '{}'", block)
+          .hint("weft budget show lists them");
+    }
+    if (const auto why = found->second.gone(writer.now())) {
+      throw Error(ErrorCode::kInvalidArgument, "budget",
+                  "of block '{}' nothing is granted any more: {}", block, *why);
+    }
+    writer.append("retire", body_of(RetireEntry{block, because}));
+    deal_out(writer);
   });
 }
 

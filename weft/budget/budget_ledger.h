@@ -37,9 +37,14 @@ class BudgetLedger {
   // cannot be read; other unlocking is refused where claims were granted by the
   // rule that was.
   void set_rules(const BudgetRules& rules);
-  // Throws Error(kInvalidArgument) for one that is there, or a guarantee that
-  // nothing could be granted within.
-  void add_block(const std::string& block, const privacy::Guarantee& guarantee);
+  // Throws Error(kInvalidArgument) for one that is there, a guarantee that
+  // nothing could be granted within, or a retirement before now.
+  void add_block(const std::string& block, const privacy::Guarantee& guarantee,
+                 const Retirement& retirement = {});
+  // Ends a block: what waits for it is refused with the reason, and what was
+  // granted stays. Throws Error(kInvalidArgument) for one that is not there, or
+  // is retired.
+  void retire(const std::string& block, const std::string& because);
 
   // Files a claim, whose blocks may be patterns ("2026-*"), and deals out what
   // can be. A claim that is there keeps its standing, so that a job which

@@ -1,10 +1,9 @@
 #include "weft/budget/budget_page.h"
 
 #include <algorithm>
-#include <ctime>
-#include <fmt/chrono.h>
 
 #include "weft/base/markup.h"
+#include "weft/budget/date_text.h"
 
 namespace weft {
 namespace {
@@ -30,12 +29,6 @@ code { font-size: .85em; overflow-wrap: anywhere; }
 // "Points of view: Color blindness", 2011).
 constexpr const char* kColours[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
                                     "#56B4E9", "#D55E00", "#8a8a2a"};
-
-std::string page_time(std::int64_t microseconds) {
-  return fmt::format(
-      "{:%Y-%m-%d %H:%M:%S} UTC",
-      fmt::gmtime(static_cast<std::time_t>(microseconds / 1'000'000)));
-}
 
 bool holds_budget(const KeptClaim& claim) {
   return claim.standing == ClaimStanding::kGranted ||
@@ -74,16 +67,16 @@ std::string bar_of(const BudgetBooks& books, const std::string& name,
   return fmt::format("<div class=\"bar\">{}</div>", parts);
 }
 
-std::string block_rows(const BudgetBooks& books) {
+std::string block_rows(const BudgetBooks& books, std::int64_t now) {
   std::string rows;
   for (const auto& [name, block] : books.blocks()) {
     rows += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{:.3f}</td>"
         "<td class=\"number\">{:g}</td><td class=\"number\">{:g}</td>"
-        "<td>{}</td></tr>\n",
+        "<td>{}</td><td>{}</td></tr>\n",
         markup_text(name), BudgetBooks::consumed_epsilon(block),
         block.guarantee.epsilon, block.guarantee.delta,
-        bar_of(books, name, block));
+        bar_of(books, name, block), markup_text(block.retirement_text(now)));
   }
   return rows;
 }
@@ -99,7 +92,7 @@ std::string claim_rows(const BudgetBooks& books) {
     rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td class=\"{}\">{}{}{}</td>"
         "<td class=\"number\">{}</td><td><code>{}</code></td></tr>\n",
-        page_time(claim->until),
+        date_text(claim->until),
         markup_text(claim->entry.job.empty() ? claim->entry.claim
                                              : claim->entry.job),
         standing, standing, claim->because.empty() ? "" : ": ",
@@ -111,7 +104,8 @@ std::string claim_rows(const BudgetBooks& books) {
 
 }  // namespace
 
-std::string budget_page(const BudgetBooks& books, const std::string& title) {
+std::string budget_page(const BudgetBooks& books, const std::string& title,
+                        std::int64_t now) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
@@ -123,13 +117,13 @@ std::string budget_page(const BudgetBooks& books, const std::string& title) {
       "<h2>Blocks</h2>\n<table><tr><th>block</th><th "
       "class=\"number\">spent</th>"
       "<th class=\"number\">of epsilon</th><th class=\"number\">delta</th>"
-      "<th>taken</th></tr>\n{4}</table>\n"
+      "<th>taken</th><th>given</th></tr>\n{4}</table>\n"
       "<h2>Claims, newest first</h2>\n<table><tr><th>when</th><th>job</th>"
       "<th>standing</th><th "
       "class=\"number\">blocks</th><th>mechanism</th></tr>\n"
       "{5}</table>\n</body></html>\n",
       markup_text(title), kStyle, markup_text(books.rules().scheduler),
-      markup_text(books.rules().unlocking), block_rows(books),
+      markup_text(books.rules().unlocking), block_rows(books, now),
       claim_rows(books));
 }
 

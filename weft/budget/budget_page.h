@@ -11,6 +11,7 @@
 namespace weft {
 
 // `title` is what the ledger is called.
-std::string budget_page(const BudgetBooks& books, const std::string& title);
+std::string budget_page(const BudgetBooks& books, const std::string& title,
+                        std::int64_t now);
 
 }  // namespace weft

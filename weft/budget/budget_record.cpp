@@ -27,6 +27,15 @@ class BudgetBody {
     if (!value.is_number()) throw damaged(key);
     return value.get<double>();
   }
+  // A whole number, or 0 where there is none.
+  std::int64_t count(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) return 0;
+    if (!found->is_number_integer()) throw damaged(key);
+    const auto count = found->get<std::int64_t>();
+    if (count < 0) throw damaged(key);
+    return count;
+  }
   std::vector<std::string> texts(const char* key) const {
     const json& value = at(key);
     if (!value.is_array()) throw damaged(key);
@@ -64,8 +73,14 @@ std::string body_of(const BudgetRules& rules) {
 std::string body_of(const BlockEntry& block) {
   return json{{"block", block.block},
               {"epsilon", block.guarantee.epsilon},
-              {"delta", block.guarantee.delta}}
+              {"delta", block.guarantee.delta},
+              {"retires_at", block.retirement.at},
+              {"retires_after", block.retirement.grants}}
       .dump();
+}
+
+std::string body_of(const RetireEntry& retired) {
+  return json{{"block", retired.block}, {"because", retired.because}}.dump();
 }
 
 std::string body_of(const ClaimEntry& claim) {
@@ -89,7 +104,14 @@ BudgetRules rules_from(std::string_view body) {
 
 BlockEntry block_from(std::string_view body) {
   const BudgetBody read(body);
-  return {read.text("block"), {read.number("epsilon"), read.number("delta")}};
+  return {read.text("block"),
+          {read.number("epsilon"), read.number("delta")},
+          {read.count("retires_at"), read.count("retires_after")}};
+}
+
+RetireEntry retire_from(std::string_view body) {
+  const BudgetBody read(body);
+  return {read.text("block"), read.text("because")};
 }
 
 ClaimEntry claim_from(std::string_view body) {

@@ -4,7 +4,8 @@
 //   rules    how budgets are unlocked and dealt out; the first record, and
 //   again
 //            where the scheduler changes
-//   block    data with a budget of their own
+//   block    data with a budget of their own, and until when it is given
+//   retire   somebody ends that now
 //   claim    what a job wants of blocks
 //   grant    a claim gets all of it
 //   refusal  it gets nothing: it cannot be, or nobody waits for it any more
@@ -37,9 +38,24 @@ struct BudgetRules {
   bool operator==(const BudgetRules&) const = default;
 };
 
+// After which nothing is granted of a block any more, whatever is left of it.
+struct Retirement {
+  std::int64_t at = 0;      // microseconds since 1970; 0: at no time
+  std::int64_t grants = 0;  // claims that get something; 0: any number
+
+  bool operator==(const Retirement&) const = default;
+};
+
 struct BlockEntry {
   std::string block;
   privacy::Guarantee guarantee;
+  Retirement retirement = {};
+};
+
+// A block that somebody retires, and why.
+struct RetireEntry {
+  std::string block;
+  std::string because;
 };
 
 struct ClaimEntry {
@@ -59,11 +75,14 @@ struct VerdictEntry {
 
 std::string body_of(const BudgetRules& rules);
 std::string body_of(const BlockEntry& block);
+std::string body_of(const RetireEntry& retired);
 std::string body_of(const ClaimEntry& claim);
 std::string body_of(const VerdictEntry& verdict);
 
 BudgetRules rules_from(std::string_view body);
+// Books from before blocks retired say nothing of it.
 BlockEntry block_from(std::string_view body);
+RetireEntry retire_from(std::string_view body);
 ClaimEntry claim_from(std::string_view body);
 VerdictEntry verdict_from(std::string_view body);
 

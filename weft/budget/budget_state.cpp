@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/budget/date_text.h"
 #include "weft/privacy/mechanism.h"
 #include "weft/privacy/unlocking.h"
 
@@ -37,6 +38,28 @@ std::string_view to_string(ClaimStanding standing) {
   WEFT_CHECK(false, "an unknown standing");
 }
 
+std::optional<std::string> KeptBlock::gone(std::int64_t now) const {
+  if (!retired.empty()) return "it was retired: " + retired;
+  if (retirement.at > 0 && now >= retirement.at) {
+    return fmt::format("it retired on {}", date_text(retirement.at));
+  }
+  if (retirement.grants > 0 && grants >= retirement.grants) {
+    return fmt::format("it retired after {} grants", retirement.grants);
+  }
+  return std::nullopt;
+}
+
+std::string KeptBlock::retirement_text(std::int64_t now) const {
+  if (auto why = gone(now)) return *std::move(why);
+  std::string text;
+  if (retirement.at > 0) text = "until " + date_text(retirement.at);
+  if (retirement.grants > 0) {
+    text += fmt::format("{}for {} grants, {} so far", text.empty() ? "" : ", ",
+                        retirement.grants, grants);
+  }
+  return text;
+}
+
 void BudgetBooks::apply(const LedgerRecord& record) {
   try {
     if (record.kind == "rules") {
@@ -49,15 +72,23 @@ void BudgetBooks::apply(const LedgerRecord& record) {
                   entry.block,
                   KeptBlock{entry.guarantee,
                             privacy::capacity(entry.guarantee, budget_orders()),
-                            RenyiCurve(budget_orders()), record.time, 0})
+                            RenyiCurve(budget_orders()), record.time, 0, 0,
+                            entry.retirement})
               .second;
       if (!is_new) throw does_not_fit(record, "names one that is there");
+    } else if (record.kind == "retire") {
+      const RetireEntry entry = retire_from(record.body);
+      const auto block = blocks_.find(entry.block);
+      if (block == blocks_.end()) {
+        throw does_not_fit(record, "names a block that is not there");
+      }
+      block->second.retired = entry.because;
     } else if (record.kind == "claim") {
       apply_claim(record);
     } else if (record.kind == "grant") {
       KeptClaim& claim =
           standing(verdict_from(record.body).claim, ClaimStanding::kWaiting);
-      take(claim);
+      take(claim, record.time);
       claim.standing = ClaimStanding::kGranted;
       claim.until = record.time;
     } else if (record.kind == "refusal") {
@@ -120,9 +151,13 @@ KeptClaim& BudgetBooks::standing(const std::string& name, ClaimStanding due) {
   return found->second;
 }
 
-void BudgetBooks::take(const KeptClaim& claim) {
+void BudgetBooks::take(const KeptClaim& claim, std::int64_t now) {
   for (const std::string& name : claim.entry.blocks) {
     KeptBlock& block = blocks_.at(name);
+    if (const auto why = block.gone(now)) {
+      throw Error(ErrorCode::kDataLoss, "budget", "'{}' was granted, and {}",
+                  claim.entry.claim, *why);
+    }
     // The promise itself: whatever a scheduler has said, no block is overdrawn.
     if (!privacy::fits(claim.demand.values(), block.consumed.values(),
                        block.capacity.values())) {
@@ -131,6 +166,7 @@ void BudgetBooks::take(const KeptClaim& claim) {
                   claim.entry.claim);
     }
     block.consumed += claim.demand;
+    ++block.grants;
   }
 }
 
@@ -140,6 +176,7 @@ void BudgetBooks::give_back(const KeptClaim& claim) {
   for (const std::string& name : claim.entry.blocks) {
     KeptBlock& block = blocks_.at(name);
     block.consumed = RenyiCurve(budget_orders());
+    --block.grants;
     for (const std::string& each : order_) {
       const KeptClaim& other = claims_.at(each);
       const bool has_budget = other.standing == ClaimStanding::kGranted ||

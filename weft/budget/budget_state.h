@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ struct KeptBlock {
   privacy::RenyiCurve consumed;
   std::int64_t since = 0;   // microseconds since 1970
   std::int64_t claims = 0;  // that have asked of it
+  std::int64_t grants = 0;  // of these, that got something
+  Retirement retirement = {};
+  std::string retired = {};  // why somebody has retired it; empty: nobody has
+
+  // Why nothing is granted of it any more at a time; nothing if something is.
+  std::optional<std::string> gone(std::int64_t now) const;
+  // How long it is given, for people; empty: as long as something is left.
+  std::string retirement_text(std::int64_t now) const;
 };
 
 struct KeptClaim {
@@ -63,7 +72,7 @@ class BudgetBooks {
  private:
   KeptClaim& standing(const std::string& claim, ClaimStanding due);
   void apply_claim(const LedgerRecord& record);
-  void take(const KeptClaim& claim);
+  void take(const KeptClaim& claim, std::int64_t now);
   void give_back(const KeptClaim& claim);
 
   BudgetRules rules_;

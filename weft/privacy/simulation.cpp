@@ -67,6 +67,9 @@ class Simulation {
   void add_task(std::size_t task);
   void unlock(double time);
   void leave(double time);
+  void retire();
+  bool is_retired(std::size_t block) const;
+  bool asks_of_retired(const BudgetClaim& claim) const;
   void schedule(double time);
   void sum_up();
 
@@ -79,6 +82,7 @@ class Simulation {
   std::vector<BudgetBlock> blocks_;
   std::vector<BlockAge> ages_;
   std::vector<double> block_arrivals_;
+  std::vector<std::int64_t> block_grants_;
   std::size_t next_task_ = 0;
   std::vector<Waiting> waiting_;
   SimulationResult result_;
@@ -108,6 +112,7 @@ void Simulation::arrive(double time) {
                          RenyiCurve(capacity_.orders())});
       ages_.push_back({});
       block_arrivals_.push_back(arrival);
+      block_grants_.push_back(0);
     }
   };
   while (next_task_ < workload_.tasks.size() &&
@@ -120,13 +125,19 @@ void Simulation::arrive(double time) {
 
 void Simulation::add_task(std::size_t number) {
   const SimulatedTask& task = workload_.tasks[number];
-  if (task.blocks > blocks_.size()) {
+  std::vector<std::size_t> there;
+  for (std::size_t j = 0; j < blocks_.size(); ++j) {
+    ages_[j].time = task.arrival - block_arrivals_[j];
+    if (!is_retired(j)) there.push_back(j);
+  }
+  if (task.blocks > there.size()) {
     ++result_.refused;
     return;
   }
   Waiting waiting{.task = number, .claim = {{}, task.weight}};
-  for (const std::size_t block :
-       choose_blocks(workload_.choice, task.blocks, blocks_.size(), draws_)) {
+  for (const std::size_t place :
+       choose_blocks(workload_.choice, task.blocks, there.size(), draws_)) {
+    const std::size_t block = there[place];
     waiting.claim.demands.push_back({block, task.demand});
     ++ages_[block].claims;
   }
@@ -149,6 +160,24 @@ void Simulation::leave(double time) {
   });
 }
 
+bool Simulation::is_retired(std::size_t block) const {
+  return (rules_.lifetime > 0 && ages_[block].time >= rules_.lifetime) ||
+         (rules_.grants > 0 && block_grants_[block] >= rules_.grants);
+}
+
+bool Simulation::asks_of_retired(const BudgetClaim& claim) const {
+  return std::ranges::any_of(claim.demands, [&](const BudgetDemand& demand) {
+    return is_retired(demand.block);
+  });
+}
+
+void Simulation::retire() {
+  if (rules_.lifetime == 0 && rules_.grants == 0) return;
+  result_.expired += std::erase_if(waiting_, [&](const Waiting& waiting) {
+    return asks_of_retired(waiting.claim);
+  });
+}
+
 void Simulation::schedule(double time) {
   BudgetProblem problem{blocks_, {}};
   for (const Waiting& waiting : waiting_)
@@ -159,6 +188,8 @@ void Simulation::schedule(double time) {
   result_.seconds += watch.seconds();
   std::vector<bool> is_granted(waiting_.size());
   for (const std::size_t i : granted) {
+    // The one before may have been the last that its blocks give something.
+    if (asks_of_retired(waiting_[i].claim)) continue;
     is_granted[i] = true;
     for (const auto& [block, curve] : waiting_[i].claim.demands) {
       BudgetBlock& of = blocks_[block];
@@ -166,6 +197,7 @@ void Simulation::schedule(double time) {
           fits(curve.values(), of.consumed.values(), of.unlocked.values()),
           "{} overspends", scheduler_.def->name);
       of.consumed += curve;
+      ++block_grants_[block];
     }
     const SimulatedTask& task = workload_.tasks[waiting_[i].task];
     result_.grants.push_back({waiting_[i].task, time});
@@ -194,7 +226,9 @@ SimulationResult Simulation::run() {
     arrive(time);
     unlock(time);
     leave(time);
+    retire();
     schedule(time);
+    retire();
     if (time >= last) break;
   }
   sum_up();

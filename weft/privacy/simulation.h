@@ -20,6 +20,10 @@ struct SimulationRules {
   std::uint64_t seed = 1;  // of the blocks that tasks ask of
   // A task that has waited for longer leaves; 0: none does.
   double patience = 0;
+  // Blocks retire when they are so old, or have been granted of so often; 0:
+  // never. What waits for one then is refused, and later tasks ask of others.
+  double lifetime = 0;
+  std::int64_t grants = 0;
   // What a fair share is one of (budget.h).
   double fair_shares = 50;
 };
@@ -32,8 +36,9 @@ struct SimulatedGrant {
 struct SimulationResult {
   std::vector<SimulatedGrant> grants;  // in their order
   double weight = 0;                   // of what was granted
-  std::size_t refused = 0;  // that asked of more blocks than there were
+  std::size_t refused = 0;  // that asked of more blocks than are there
   std::size_t left = 0;     // that had no more patience
+  std::size_t expired = 0;  // that waited for a block that has retired
   std::size_t fair = 0;     // tasks that asked for a fair share at most
   std::size_t fair_granted = 0;
   double mean_delay = 0;  // of what was granted
