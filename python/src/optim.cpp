@@ -70,6 +70,7 @@ class Updater {
   }
 
   const VariableUpdater& updater() const { return updater_; }
+  VariableUpdater& updater() { return updater_; }
 
   // The variables as they were given: a dict by name where they had names.
   py::object used() const {
@@ -143,6 +144,14 @@ std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer) {
               "this is no weft.optim.Optimizer, and has no update()");
 }
 
+VariableUpdater& updater_from(const py::object& optimizer) {
+  if (py::isinstance<Updater>(optimizer)) {
+    return py::cast<Updater&>(optimizer).updater();
+  }
+  throw Error(ErrorCode::kInvalidArgument, "optimizer",
+              "this is no weft.optim.Optimizer");
+}
+
 void bind_optim(py::module_& module) {
   py::module_ optim = module.def_submodule("optim");
   const auto inside = py::return_value_policy::reference_internal;
@@ -181,6 +190,7 @@ void bind_optim(py::module_& module) {
         named["slots"] = slots_of(self);
         return named;
       });
+  bind_private_optimizer(optim);
   py::class_<RateSchedule>(optim, "schedule",
                            "The rate of each step: `rate = schedule("
                            "\"cosine(from=0.1, to=0.001, warmup=100)\", "

@@ -9,6 +9,7 @@
 
 #include "python/src/bind.h"
 
+#include "weft/optim/variable_updater.h"
 #include "weft/train/assembly.h"
 #include "weft/train/step/metrics.h"
 
@@ -33,6 +34,9 @@ std::shared_ptr<const TrainingData> data_from(const py::object& data,
 // The formula of a weft.optim.Optimizer, or of what has update(); null for
 // None. Throws Error(kInvalidArgument) for anything else.
 std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer);
+// What a weft.optim.Optimizer changes its variables by; it belongs to that.
+// Throws Error(kInvalidArgument) for anything else.
+VariableUpdater& updater_from(const py::object& optimizer);
 // What has update(), as weft.train.Trainer says it.
 std::shared_ptr<const Optimizer> called_optimizer(const py::object& optimizer);
 
@@ -43,5 +47,6 @@ GivenObjects given_from(const Recipe& recipe, const py::object& model,
 py::dict from_scores(const Scores& scores);
 
 void bind_step(py::module_& train);
+void bind_private_optimizer(py::module_& optim);
 
 }  // namespace weft::python

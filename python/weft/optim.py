@@ -6,11 +6,13 @@ optimizer.update(grads)
 
 wrap=["accumulate(4)", "lookahead(steps=5)"] puts wrappers around it, the first
 one innermost. With wrap=["ema"], optimizer.used() are the averages of the variables.
+
+Private(optimizer, loss, ...) trains with differential privacy.
 """
 
 from weft._weft import optim as _optim
 from weft._weft.optim import (
-    Optimizer, clip_by_global_norm, schedule, schedules)
+    Optimizer, Private, clip_by_global_norm, schedule, schedules)
 
 
 def _maker(name, summary, default_lr, options):
@@ -25,7 +27,7 @@ def _maker(name, summary, default_lr, options):
     return make
 
 
-__all__ = ["Optimizer", "clip_by_global_norm", "schedule", "schedules"]
+__all__ = ["Optimizer", "Private", "clip_by_global_norm", "schedule", "schedules"]
 for _entry in _optim.registry():
     globals()[_entry[0]] = _maker(*_entry)
     __all__.append(_entry[0])

@@ -1,4 +1,4 @@
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from weft import Tensor, TensorLike, Variable
 
@@ -21,6 +21,38 @@ class Optimizer:
     def used(self) -> dict[str, Variable] | list[Variable]: ...
     @property
     def learning_rate(self) -> Variable: ...
+    @property
+    def step(self) -> Variable: ...
+
+class Private:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        loss: Callable[..., TensorLike],
+        *,
+        examples: int,
+        batch: int,
+        clip_norm: float = ...,
+        noise: float | None = ...,
+        epsilon: float | None = ...,
+        delta: float = ...,
+        steps: int | None = ...,
+        rows: int | None = ...,
+        seed: int = ...,
+        accountant: str = ...,
+        key: bytes | None = ...,
+    ) -> None: ...
+    def sample(self) -> list[int]: ...
+    def update(self, *batch: TensorLike) -> float: ...
+    def epsilon(self, delta: float) -> float: ...
+    @property
+    def optimizer(self) -> Optimizer: ...
+    @property
+    def noise(self) -> float: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def steps_per_epoch(self) -> int: ...
     @property
     def step(self) -> Variable: ...
 

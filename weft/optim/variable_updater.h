@@ -28,6 +28,7 @@ class VariableUpdater {
   // Error(kInvalidArgument) for another number of gradients.
   void update(std::span<const Value> gradients);
 
+  const std::vector<VariableRef>& variables() const { return variables_; }
   // f32[]: what schedules assign between steps.
   const Variable& learning_rate() const { return learning_rate_; }
   // f64[]: how many steps were taken.

@@ -52,6 +52,11 @@ double epsilon_of(const Mechanisms& mechanisms, double delta,
              : privacy_losses(mechanisms).epsilon(delta);
 }
 
+Mechanisms dp_sgd(double noise, double rate, std::int64_t steps) {
+  return parse_mechanisms(fmt::format(
+      "subsampled_gaussian(noise={}, rate={}, steps={})", noise, rate, steps));
+}
+
 Mechanisms with_least_noise(Mechanisms mechanisms, const Guarantee& guarantee,
                             Accounting accounting) {
   for (const Mechanism& mechanism : mechanisms) check_noise(mechanism);

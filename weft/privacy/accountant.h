@@ -26,6 +26,10 @@ std::string_view to_string(Accounting accounting);
 double epsilon_of(const Mechanisms& mechanisms, double delta,
                   Accounting accounting);
 
+// What steps of DP-SGD do to the data: noise, in clip norms, on the sum over a
+// Poisson sample of this rate.
+Mechanisms dp_sgd(double noise, double rate, std::int64_t steps);
+
 // The mechanisms with the noise of all multiplied by the least factor that
 // keeps the guarantee, or one at most a thousandth above it. Throws
 // Error(kInvalidArgument) where a mechanism has no noise, or its noise is 0.

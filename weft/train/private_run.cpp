@@ -62,14 +62,6 @@ std::optional<Refusal> declined(const Recipe& recipe, bool has_workers,
   return std::nullopt;
 }
 
-// The mechanism of a whole run. `noise` is in clip norms, as an example's
-// gradients move the sum by one clip norm at most.
-privacy::Mechanisms mechanism_of(double noise, double rate,
-                                 std::int64_t steps) {
-  return privacy::parse_mechanisms(fmt::format(
-      "subsampled_gaussian(noise={}, rate={}, steps={})", noise, rate, steps));
-}
-
 // The parts between commas.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -120,8 +112,8 @@ void PrivateRun::fit(const Recipe& recipe, Assembly& assembly) {
   }
   steps_ = (runs + parts_ - 1) / parts_;
   const auto accounting = privacy::accounting_of(recipe_.accountant);
-  mechanisms_ =
-      mechanism_of(recipe_.noise > 0 ? recipe_.noise : 1, order.rate(), steps_);
+  mechanisms_ = privacy::dp_sgd(recipe_.noise > 0 ? recipe_.noise : 1,
+                                order.rate(), steps_);
   if (recipe_.epsilon > 0) {
     mechanisms_ = privacy::with_least_noise(
         std::move(mechanisms_), {recipe_.epsilon, recipe_.delta}, accounting);

@@ -9,25 +9,18 @@
 #include <vector>
 
 #include "weft/train/step/description.h"
+#include "weft/train/step/example_sums.h"
 #include "weft/train/step/objective.h"
 
 namespace weft {
-
-struct PrivateBatch {
-  std::vector<Value> model;  // in the order of its parameters
-  Value key;                 // i64[2]
-  std::vector<Value> batch;  // [N, dims…]
-  // f64[2]: how many of the N count, and the place of the first of them in the
-  // batch of all workers.
-  Value present;
-};
 
 // Throws Error(kInvalidArgument) for a model whose examples influence each
 // other, by statistics of a batch or by what is carried to the next.
 void require_examples_apart(const StepDescription& description);
 
-// Within the function being built, in its mode and precision. `gradients`
-// become those of the description's updated parameters.
+// Within the function being built, in its mode and precision. What examples
+// share is the model, in the order of its parameters. `gradients` become those
+// of the description's updated parameters.
 //
 // Throws as require_examples_apart(), and Error(kUnsupported) naming an op that
 // cannot be computed for each example alone.

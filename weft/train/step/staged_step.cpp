@@ -95,9 +95,9 @@ void StagedStep::measure_privately() {
   std::vector<Value> gradients;
   const Objective objective =
       private_objective(description_,
-                        {.model = staged_->arguments(),
+                        {.shared = staged_->arguments(),
                          .key = only(EntryRole::kKey),
-                         .batch = of_role(EntryRole::kInput),
+                         .tensors = of_role(EntryRole::kInput),
                          .present = only(EntryRole::kPresent)},
                         gradients);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
