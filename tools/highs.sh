@@ -3,26 +3,13 @@
 # programs (weft/base/libraries/integer_program.h) look for it there.
 #   tools/highs.sh [FOLDER]
 set -euo pipefail
+# shellcheck source=tools/wheels.sh
+source "$(dirname "${BASH_SOURCE[0]}")/wheels.sh"
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-# shellcheck source=tools/bootstrap.sh
-source "$root/tools/bootstrap.sh"
-folder="${1:-$root/build/highs}"
-# What came from the same list stays.
-[[ -f "$folder/lib/libhighs.so" ]] &&
-  cmp -s "$root/tools/highs.txt" "$folder/highs.txt" && exit 0
-install_packages "" highs
+take_highs() {
+  local highs=("$1"/*.data/purelib/highsbox/highs_dist)
+  mv "$highs/lib/libhighs.so" "$2/lib/"
+  mv "$highs/share/doc/HIGHS/LICENSE.txt" "$2/"
+}
 
-parts="$(mktemp -d)"
-trap 'rm -rf "$parts"' EXIT
-# The hashes in the list are compared with what comes.
-/usr/bin/python3 -m pip download --quiet --no-deps --only-binary :all: \
-  --require-hashes -r "$root/tools/highs.txt" -d "$parts"
-for wheel in "$parts"/*.whl; do
-  /usr/bin/python3 -m zipfile -e "$wheel" "$parts"
-done
-rm -rf "$folder"
-mkdir -p "$folder/lib"
-mv "$parts"/*.data/purelib/highsbox/highs_dist/lib/libhighs.so "$folder/lib/"
-mv "$parts"/*.data/purelib/highsbox/highs_dist/share/doc/HIGHS/LICENSE.txt "$folder/"
-cp "$root/tools/highs.txt" "$folder/"
+take_wheels highs take_highs "$@"
