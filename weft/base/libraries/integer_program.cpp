@@ -1,11 +1,9 @@
 #include "weft/base/libraries/integer_program.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
-#include <filesystem>
 #include <memory>
 
 #include "weft/base/error.h"
+#include "weft/base/libraries/shared_library.h"
 
 namespace weft {
 namespace {
@@ -37,54 +35,26 @@ constexpr int kNothingToDo = 6;
 constexpr int kOptimal = 7;
 constexpr int kTimeLimit = 13;
 
-void* open_library(std::string& tried) {
-  std::vector<std::string> places;
-  if (const char* given = std::getenv("WEFT_HIGHS")) {
-    places.emplace_back(given);
-  } else {
-    const auto program = std::filesystem::read_symlink("/proc/self/exe");
-    const auto build = program.parent_path().parent_path();
-    places.push_back((build / "highs/lib/libhighs.so").string());
-    places.insert(places.end(), {"libhighs.so.1", "libhighs.so"});
-  }
-  for (const std::string& place : places) {
-    if (void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-    tried += (tried.empty() ? "" : ", ") + place;
-  }
-  return nullptr;
-}
-
 Highs load_highs() {
-  std::string tried;
-  void* library = open_library(tried);
-  const char* const how =
-      "tools/highs.sh brings HiGHS into build/highs; WEFT_HIGHS=FILE names "
-      "another libhighs.so";
-  if (library == nullptr) {
-    throw Error(ErrorCode::kUnavailable, "HiGHS",
-                "there is no library of it: {}", tried)
-        .hint(how);
-  }
+  const auto build = code_folder().parent_path();
+  const SharedLibrary library(
+      {.name = "HiGHS",
+       .variable = "WEFT_HIGHS",
+       .files = {(build / "highs/lib/libhighs.so").string(), "libhighs.so.1",
+                 "libhighs.so"},
+       .how = "tools/highs.sh brings HiGHS into build/highs; WEFT_HIGHS=FILE "
+              "names another libhighs.so"});
   Highs highs{};
-  const auto find = [&]<class Function>(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (function == nullptr) {
-      throw Error(ErrorCode::kUnavailable, "HiGHS", "the library has no {}",
-                  name)
-          .hint(how);
-    }
-  };
-  find(highs.create, "Highs_create");
-  find(highs.destroy, "Highs_destroy");
-  find(highs.size_of_integer, "Highs_getSizeofHighsInt");
-  find(highs.set_bool, "Highs_setBoolOptionValue");
-  find(highs.set_double, "Highs_setDoubleOptionValue");
-  find(highs.pass, "Highs_passMip");
-  find(highs.run, "Highs_run");
-  find(highs.status, "Highs_getModelStatus");
-  find(highs.solution, "Highs_getSolution");
-  find(highs.get_double, "Highs_getDoubleInfoValue");
+  library.find(highs.create, "Highs_create");
+  library.find(highs.destroy, "Highs_destroy");
+  library.find(highs.size_of_integer, "Highs_getSizeofHighsInt");
+  library.find(highs.set_bool, "Highs_setBoolOptionValue");
+  library.find(highs.set_double, "Highs_setDoubleOptionValue");
+  library.find(highs.pass, "Highs_passMip");
+  library.find(highs.run, "Highs_run");
+  library.find(highs.status, "Highs_getModelStatus");
+  library.find(highs.solution, "Highs_getSolution");
+  library.find(highs.get_double, "Highs_getDoubleInfoValue");
   return highs;
 }
 

@@ -1,36 +1,26 @@
 #include "weft/comm/transport/launcher.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
-#include <filesystem>
 #include <string_view>
 
+#include "weft/base/libraries/shared_library.h"
 #include "weft/comm/transport/mpi.h"
 
 namespace weft {
 namespace {
 
-constexpr const char* kLibrary = "libweft_mpi.so";
-constexpr const char* kEntry = "weft_mpi_functions";
-
-Error no_library(const std::string& path, const char* reason) {
-  return Error(ErrorCode::kUnavailable, path, "{}",
-               reason == nullptr ? "cannot be loaded" : reason)
-      .hint("Weft is built with MPI where one is installed (libopenmpi-dev)");
-}
-
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
 const MpiFunctions& load() {
-  // The plug-in stands beside the program, wherever that is installed.
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string path = program.parent_path() / kLibrary;
-  // Global: some MPIs load parts of themselves that look for the others.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) throw no_library(path, dlerror());
-  // RTLD_NOW has shown missing symbols by now, not in the middle of a run.
-  const auto entry = reinterpret_cast<MpiEntry>(dlsym(library, kEntry));
-  if (entry == nullptr) throw no_library(path, dlerror());
+  // The plug-in stands beside the program, wherever that is installed. Global:
+  // some MPIs load parts of themselves that look for the others.
+  const SharedLibrary library(
+      {.name = "MPI",
+       .files = {(code_folder() / "libweft_mpi.so").string()},
+       .how = "Weft is built with MPI where one is installed (libopenmpi-dev)",
+       .is_global = true});
+  MpiEntry entry = nullptr;
+  library.find(entry, "weft_mpi_functions");
   return *entry();
 }
 
