@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -114,6 +115,60 @@ TEST(BatchOrder, KeepsTheOrderOfTheDataWithoutShuffle) {
   std::vector<std::int64_t> all(10);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(epoch_of(order, 5), all);
+}
+
+// 30 examples in blocks of 1 to 5.
+class Blocks final : public Dataset {
+ public:
+  explicit Blocks(std::int64_t mixed) {
+    size_ = 30;
+    features_ = {{"number", {DType::kI32, {}}}};
+    blocks_ = {1, 6, 8, 12, 13, 18, 20, 21, 24, 30};
+    mixed_blocks_ = mixed;
+  }
+  std::int64_t block_of(std::int64_t row) const {
+    return std::ranges::upper_bound(blocks_, row) - blocks_.begin();
+  }
+  void read(std::span<const std::int64_t>,
+            std::span<const TensorView>) const override {}
+};
+
+TEST(BatchOrder, ReadsFewBlocksAtATime) {
+  for (const std::int64_t mixed : {1, 2, 4, 10, 99}) {
+    const Blocks data(mixed);
+    const BatchOrder order(data, {.batch = 4, .shuffle = true, .seed = 2});
+    auto rows = epoch_of(order, 0);
+    EXPECT_NE(rows, epoch_of(order, 1));
+    // Once the order has left the first of a group of blocks, none of it comes
+    // again: at no time are more than `mixed` blocks begun and not over.
+    std::set<std::int64_t> begun;
+    std::map<std::int64_t, std::int64_t> left;
+    for (const std::int64_t row : rows) ++left[data.block_of(row)];
+    for (const std::int64_t row : rows) {
+      const std::int64_t block = data.block_of(row);
+      begun.insert(block);
+      EXPECT_LE(begun.size(), static_cast<std::size_t>(mixed));
+      if (--left[block] == 0) begun.erase(block);
+    }
+    // A worker's part of a batch is a part of the whole one's.
+    std::vector<std::int64_t> part;
+    order.pick(0, 3, 1, 3, part);
+    EXPECT_EQ(part, std::vector(rows.begin() + 13, rows.begin() + 15));
+    std::ranges::sort(rows);
+    std::vector<std::int64_t> all(30);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(rows, all);
+  }
+}
+
+TEST(BatchOrder, KnowsTheBlocksOfAPart) {
+  const DatasetSplits splits =
+      hold_out_fifth(std::make_shared<Blocks>(2));  // every fifth from 0
+  EXPECT_EQ(splits.test->blocks(),
+            (std::vector<std::int64_t>{1, 2, 2, 3, 3, 4, 4, 5, 5, 6}));
+  const BatchOrder order(*splits.test, {.batch = 4, .shuffle = true});
+  const auto rows = epoch_of(order, 0);
+  EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 6u);
 }
 
 TEST(RoundedSize, HasFewValuesThatAreNotMuchLarger) {

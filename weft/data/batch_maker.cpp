@@ -88,6 +88,18 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
       augmentations_(options_.augment),
       order_(*dataset_, checked(*dataset_, options_)) {
   if (options_.poisson) {
+    if (dataset_->is_sequential() || options_.shard.ranks > 1) {
+      throw wrong(*dataset_,
+                  "batches that examples join by chance are of separate "
+                  "examples, and for one worker");
+    }
+    if (dataset_->mixed_blocks() > 0) {
+      throw wrong(
+          *dataset_,
+          "examples that join a batch by chance lie anywhere in the data, "
+          "and not in the blocks that are in memory (data.mixed = 0 has "
+          "all there)");
+    }
     poisson_.emplace(dataset_->size(), *options_.poisson);
     options_.batch = poisson_->most_rows();
   }

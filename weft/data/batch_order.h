@@ -6,6 +6,10 @@
 // shuffles within the buckets, cuts the batches off the row of buckets, and
 // shuffles the batches.
 //
+// Where examples lie in blocks (DataDescription::blocks), each epoch shuffles
+// the blocks, and within so many of them as are mixed, one group after the
+// other: what a batch is made of then lies in few blocks.
+//
 // All of it is computed by place from (seed, epoch), so that any batch is known
 // without those before it.
 //
@@ -40,6 +44,8 @@ class BatchOrder {
 
  private:
   void make_buckets(const Dataset& data);
+  void pick_of_blocks(std::uint32_t epoch, std::int64_t place,
+                      std::vector<std::int64_t>& rows) const;
   std::int64_t example_at(std::uint32_t epoch, std::int64_t place) const;
 
   std::int64_t size_;
@@ -49,6 +55,9 @@ class BatchOrder {
   // nothing is kept but its end: its examples are 0, 1, ….
   std::vector<std::int64_t> examples_;
   std::vector<std::int64_t> ends_;
+  // Those of the data, of which so many are mixed; 0: all.
+  std::vector<std::int64_t> blocks_;
+  std::int64_t mixed_;
 };
 
 // `size` rounded up to one of few sizes, so that few plans serve all batches:

@@ -12,6 +12,10 @@ class Subset final : public Dataset {
       : whole_(std::move(whole)), rows_(std::move(rows)) {
     // A part is described as the whole is: the same classes, scales and words.
     static_cast<DataDescription&>(*this) = *whole_;
+    // Blocks end where the last of their examples that are here does.
+    for (std::int64_t& end : blocks_) {
+      end = std::ranges::lower_bound(rows_, end) - rows_.begin();
+    }
     // Some examples of running text are no running text.
     lanes_ = 0;
     size_ = static_cast<std::int64_t>(rows_.size());
@@ -42,18 +46,16 @@ class Subset final : public Dataset {
 
 }  // namespace
 
-NumberScale standard_scale(std::span<const double> values) {
-  NumberScale scale;
-  const auto count = static_cast<double>(values.size());
-  // Two passes do not cancel where numbers lie far from 0.
-  for (const double value : values) scale.mean += value / count;
-  double variance = 0;
-  for (const double value : values) {
-    variance += (value - scale.mean) * (value - scale.mean) / count;
-  }
+NumberScale ScaleFit::scale() const {
   // What never varies has nothing to be scaled by. A NaN is kept, to be found.
-  if (variance != 0) scale.std = std::sqrt(variance);
-  return scale;
+  return {.mean = mean_, .std = variance_ != 0 ? std::sqrt(variance_) : 1};
+}
+
+NumberScale standard_scale(std::span<const double> values) {
+  ScaleFit fit(values.size());
+  for (const double value : values) fit.add_to_mean(value);
+  for (const double value : values) fit.add_to_deviation(value);
+  return fit.scale();
 }
 
 void Dataset::measure(std::int64_t, std::span<std::int64_t>) const {
@@ -85,6 +87,7 @@ DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows) {
 
 // Every fifth is taken throughout, as a file may be sorted by its labels.
 bool is_held_out(std::int64_t row) { return row % 5 == 0; }
+bool is_not_held_out(std::int64_t row) { return !is_held_out(row); }
 
 DatasetSplits hold_out_fifth(const DatasetRef& whole) {
   std::vector<std::int64_t> train;

@@ -35,8 +35,25 @@ struct NumberScale {
   double std = 1;
 };
 
-// To mean 0 and standard deviation 1, over `values`; values that are all the
-// same keep their unit.
+// To mean 0 and standard deviation 1, over `count` values that are shown twice,
+// in one order; values that are all the same keep their unit.
+class ScaleFit {
+ public:
+  explicit ScaleFit(std::size_t count = 0)
+      : count_(static_cast<double>(count)) {}
+  // All values, and then all once more: two passes do not cancel where numbers
+  // lie far from 0.
+  void add_to_mean(double value) { mean_ += value / count_; }
+  void add_to_deviation(double value) {
+    variance_ += (value - mean_) * (value - mean_) / count_;
+  }
+  NumberScale scale() const;
+
+ private:
+  double count_;
+  double mean_ = 0;
+  double variance_ = 0;
+};
 NumberScale standard_scale(std::span<const double> values);
 
 struct TableSchema;
@@ -72,6 +89,14 @@ class DataDescription {
   const std::vector<std::int64_t>& category_counts() const {
     return category_counts_;
   }
+  // Where examples lie in blocks, as the row groups of a file, so that to read
+  // one reads those beside it: the end of each block. Empty where each stands
+  // alone.
+  const std::vector<std::int64_t>& blocks() const { return blocks_; }
+  // So many of them are shuffled with each other, for which there is memory; 0:
+  // all.
+  std::int64_t mixed_blocks() const { return mixed_blocks_; }
+
   // How rows of a table are read (table.h); null for other data.
   const std::shared_ptr<const TableSchema>& table() const { return table_; }
 
@@ -88,6 +113,8 @@ class DataDescription {
   PixelScale pixel_scale_;
   NumberScale target_scale_;
   std::vector<std::int64_t> category_counts_;
+  std::vector<std::int64_t> blocks_;
+  std::int64_t mixed_blocks_ = 0;
   std::shared_ptr<const TableSchema> table_;
   std::int64_t lanes_ = 0;
 };
@@ -137,6 +164,7 @@ DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows);
 // Where data comes in one piece, every fifth example (index % 5 == 0) is held
 // out for testing.
 bool is_held_out(std::int64_t row);
+bool is_not_held_out(std::int64_t row);
 DatasetSplits hold_out_fifth(const DatasetRef& whole);
 
 }  // namespace weft

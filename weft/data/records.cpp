@@ -34,11 +34,12 @@ Records::Records(std::string_view text, std::string where,
   CsvReader reader(without_lines(text, format.skipped_lines), where_,
                    format.first_line + format.skipped_lines);
   std::vector<std::string> fields;
+  std::vector<std::string_view> views;
   for (bool is_first = true; reader.next(fields); is_first = false) {
     if (is_first && names_.empty() &&
         (format.has_header || is_header(fields))) {
       has_header_ = true;
-      take_names(fields, reader.line());
+      take_names(fields, fmt::format("{}:{}", where_, reader.line()));
       continue;
     }
     if (names_.empty()) {
@@ -46,29 +47,35 @@ Records::Records(std::string_view text, std::string where,
         names_.push_back(std::to_string(i));
       }
     }
-    add(fields, reader.line());
+    views.assign(fields.begin(), fields.end());
+    add(views, reader.line());
   }
 }
 
+Records::Records(std::string where, std::vector<std::string> names)
+    : where_(std::move(where)), has_header_(true) {
+  take_names(names, where_);
+}
+
 void Records::take_names(const std::vector<std::string>& fields,
-                         std::size_t line) {
+                         const std::string& place) {
   names_ = fields;
   std::set<std::string_view> seen;
   // Columns are told by name, which two of them would make ambiguous.
   for (const std::string& name : names_) {
     if (seen.insert(name).second) continue;
-    throw Error(ErrorCode::kDataLoss, fmt::format("{}:{}", where_, line),
-                "two columns are called '{}'", name);
+    throw Error(ErrorCode::kDataLoss, place, "two columns are called '{}'",
+                name);
   }
 }
 
-void Records::add(const std::vector<std::string>& fields, std::size_t line) {
+void Records::add(std::span<const std::string_view> fields, std::size_t line) {
   if (fields.size() != names_.size()) {
     throw Error(ErrorCode::kDataLoss, fmt::format("{}:{}", where_, line),
                 "{} fields, where there are {} columns", fields.size(),
                 names_.size());
   }
-  for (const std::string& field : fields) {
+  for (const std::string_view field : fields) {
     // All fields share one string: a string each would take more memory than
     // most fields.
     text_ += field;
@@ -85,12 +92,17 @@ std::string_view Records::field(std::size_t row, std::size_t column) const {
 }
 
 std::size_t Records::column(std::string_view name) const {
-  const auto found = std::ranges::find(names_, name);
-  if (found != names_.end()) {
-    return static_cast<std::size_t>(found - names_.begin());
+  return column_in(names_, name, where_);
+}
+
+std::size_t column_in(const std::vector<std::string>& names,
+                      std::string_view name, const std::string& where) {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) {
+    return static_cast<std::size_t>(found - names.begin());
   }
-  const std::string near = nearest(name, names_);
-  throw Error(ErrorCode::kInvalidArgument, where_, "no column '{}'{}", name,
+  const std::string near = nearest(name, names);
+  throw Error(ErrorCode::kInvalidArgument, where, "no column '{}'{}", name,
               near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
 }
 

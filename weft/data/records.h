@@ -1,9 +1,11 @@
-// The records of a CSV file, all at once, with the names of their columns.
+// The records of a table, all at once, with the names of their columns: of a
+// CSV text, or of a format that knows them.
 //
 // Threads: immutable once read.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,13 @@ class Records {
   Records(std::string_view text, std::string where,
           const RecordsFormat& format = {});
 
+  // None yet, of columns that the format names: records are added, and may
+  // stand in another order of columns in another part. Throws Error(kDataLoss)
+  // for two columns of one name.
+  Records(std::string where, std::vector<std::string> names);
+  // Fields are one per column; `line` is what place() tells of them.
+  void add(std::span<const std::string_view> fields, std::size_t line);
+
   const std::vector<std::string>& names() const { return names_; }
   bool has_header() const { return has_header_; }
   std::size_t rows() const { return lines_.size(); }
@@ -41,8 +50,8 @@ class Records {
   std::string place(std::size_t row) const;
 
  private:
-  void take_names(const std::vector<std::string>& fields, std::size_t line);
-  void add(const std::vector<std::string>& fields, std::size_t line);
+  void take_names(const std::vector<std::string>& fields,
+                  const std::string& place);
 
   std::string where_;
   bool has_header_ = false;
@@ -53,6 +62,10 @@ class Records {
   std::vector<std::size_t> ends_;
   std::vector<std::size_t> lines_;
 };
+
+// Where `name` stands in `names`, as Records::column().
+std::size_t column_in(const std::vector<std::string>& names,
+                      std::string_view name, const std::string& where);
 
 // Whether a field says that a value is not known: "", "?", "NA", "N/A", "NaN",
 // "nan", "null".

@@ -1,7 +1,6 @@
 #include "weft/data/table.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft {
 namespace {
@@ -66,57 +65,56 @@ class Table final : public Dataset {
   TableLabels::Values values_;
 };
 
-Records read_records(std::string_view text, std::string_view where,
-                     const RecordsFormat& format) {
-  Records records(text, std::string(where), format);
+void check(const Records& records) {
   if (records.rows() == 0) {
-    throw Error(ErrorCode::kDataLoss, std::string(where), "no records");
+    throw Error(ErrorCode::kDataLoss, records.where(), "no records");
   }
   if (records.names().size() == 1) {
     throw Error(ErrorCode::kDataLoss, records.place(0),
                 "one column only: a label and nothing to predict it from");
   }
-  return records;
-}
-
-std::shared_ptr<const TableSchema> fit(const Records& records,
-                                       std::span<const std::size_t> training,
-                                       const TableOptions& options) {
-  auto labels =
-      std::make_shared<const TableLabels>(records, training, options);
-  return std::make_shared<TableSchema>(TableSchema{
-      TableColumns(records, training, options, labels->columns()),
-      labels->columns(), labels});
 }
 
 }  // namespace
 
-DatasetRef parse_table(std::string_view text, std::string_view where,
-                       const TableOptions& options, const Dataset* train) {
+std::shared_ptr<const TableSchema> fit_table(const RecordPieces& records,
+                                             RowFilter training,
+                                             const TableOptions& options) {
+  auto labels = std::make_shared<const TableLabels>(records, training, options);
+  return std::make_shared<TableSchema>(
+      TableSchema{TableColumns(records, training, options, labels->columns()),
+                  labels->columns(), labels});
+}
+
+DatasetRef parse_table(const Records& records, const TableOptions& options,
+                       const Dataset* train) {
+  check(records);
   if (train != nullptr) {
     // A test part is read by what the training part taught: its categories,
     // means and scales.
     WEFT_CHECK(train->table() != nullptr, "the training part is no table");
-    return std::make_shared<Table>(read_records(text, where, options.format),
-                                   train->table());
+    return std::make_shared<Table>(records, train->table());
   }
-  const Records records = read_records(text, where, options.format);
-  std::vector<std::size_t> all(records.rows());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return std::make_shared<Table>(records, fit(records, all, options));
+  return std::make_shared<Table>(
+      records, fit_table(OnePiece(records), nullptr, options));
+}
+
+DatasetRef parse_table(std::string_view text, std::string_view where,
+                       const TableOptions& options, const Dataset* train) {
+  return parse_table(Records(text, std::string(where), options.format), options,
+                     train);
 }
 
 DatasetSplits split_table(std::string_view text, std::string_view where,
                           const TableOptions& options) {
-  const Records records = read_records(text, where, options.format);
-  std::vector<std::size_t> training;
-  for (std::size_t row = 0; row < records.rows(); ++row) {
-    // The split is made before anything is fitted, so that what is held out
-    // teaches nothing.
-    if (!is_held_out(static_cast<std::int64_t>(row))) training.push_back(row);
-  }
-  return hold_out_fifth(
-      std::make_shared<Table>(records, fit(records, training, options)));
+  return split_table(Records(text, std::string(where), options.format),
+                     options);
+}
+
+DatasetSplits split_table(const Records& records, const TableOptions& options) {
+  check(records);
+  return hold_out_fifth(std::make_shared<Table>(
+      records, fit_table(OnePiece(records), is_not_held_out, options)));
 }
 
 }  // namespace weft

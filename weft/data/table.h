@@ -3,6 +3,7 @@
 // Threads: pure functions; the data sets are immutable.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "weft/data/dataset.h"
@@ -37,9 +38,21 @@ DatasetRef parse_table(std::string_view text, std::string_view where,
                        const TableOptions& options = {},
                        const Dataset* train = nullptr);
 
+// The same of records that a format has read.
+DatasetRef parse_table(const Records& records, const TableOptions& options = {},
+                       const Dataset* train = nullptr);
+
+// How a table is read, by the rows that `training` takes of it; throws as
+// parse_table(). Reads all records several times, and keeps none.
+std::shared_ptr<const TableSchema> fit_table(const RecordPieces& records,
+                                             RowFilter training,
+                                             const TableOptions& options);
+
 // A file in one piece, of which a fifth is held out (hold_out_fifth()) before
 // anything is learned from it.
 DatasetSplits split_table(std::string_view text, std::string_view where,
+                          const TableOptions& options = {});
+DatasetSplits split_table(const Records& records,
                           const TableOptions& options = {});
 
 }  // namespace weft

@@ -3,123 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
-#include <set>
 
+#include "weft/data/column_fit.h"
 #include "weft/data/csv.h"
 
 namespace weft {
 namespace {
 
-// More are no categories, but names of things that never come again.
-constexpr std::size_t kMostCategories = 65536;
-constexpr std::string_view kMissingCategory = "?";
-
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-bool is_number(std::string_view field) {
-  double ignored = 0;
-  return parse_number(field, ignored);
-}
-
-// How messages call a column: as the file does, or by its position.
-std::string call(std::string_view name) {
-  return is_number(name) ? fmt::format("column {}", name)
-                         : fmt::format("column '{}'", name);
-}
-
-Error no_number(std::string_view name, std::string_view field,
-                std::string_view where) {
-  return Error(ErrorCode::kDataLoss, std::string(where),
-               "{}: '{}' is not a number", call(name), shown(field));
-}
-
-// A number if all known values are; some alone are a mistake in the file more
-// often than they are names.
-bool is_category_by_content(const Records& records,
-                            std::span<const std::size_t> rows,
-                            std::size_t place) {
-  std::size_t numbers = 0;
-  std::size_t known = 0;
-  std::optional<std::size_t> first_other;
-  for (const std::size_t row : rows) {
-    const std::string_view field = records.field(row, place);
-    // A missing value says nothing about the kind of its column.
-    if (is_missing(field)) continue;
-    ++known;
-    if (is_number(field)) {
-      ++numbers;
-    } else if (!first_other) {
-      first_other = row;
-    }
-  }
-  const std::string& name = records.names()[place];
-  if (known == 0) {
-    throw Error(ErrorCode::kDataLoss, records.where(),
-                "{}: all values are missing in the training part", call(name))
-        .hint("name it in data.ignore");
-  }
-  if (numbers == known) return false;
-  if (numbers == 0) return true;
-  throw no_number(name, records.field(*first_other, place),
-                  records.place(*first_other))
-      .detail(fmt::format("{} of {} values are", numbers, known))
-      .hint("if it names categories, name it in data.categories");
-}
-
-void fit_number(const Records& records, std::span<const std::size_t> rows,
-                std::size_t place, bool standardizes, TableColumn& column) {
-  // Mean and deviation are those of the training rows: a test part must not
-  // have a say in what the model sees.
-  std::vector<double> values;
-  for (const std::size_t row : rows) {
-    const std::string_view field = records.field(row, place);
-    double value = 0;
-    if (is_missing(field)) {
-      column.has_indicator = true;
-    } else if (parse_number(field, value)) {
-      values.push_back(value);
-    } else {
-      throw no_number(column.name, field, records.place(row));
-    }
-  }
-  // Nothing would say what to put in place of a missing value.
-  if (values.empty()) {
-    throw Error(ErrorCode::kDataLoss, records.where(),
-                "{}: all values are missing in the training part",
-                call(column.name))
-        .hint("name it in data.ignore");
-  }
-  const NumberScale scale = standard_scale(values);
-  column.mean = scale.mean;
-  // Squares of numbers beyond 1e154 pass the largest double.
-  if (!std::isfinite(scale.std) || !std::isfinite(scale.mean)) {
-    throw Error(ErrorCode::kDataLoss, records.where(),
-                "{}: its numbers are too large to take a mean of",
-                call(column.name));
-  }
-  if (standardizes) column.scale = scale;
-}
-
-void fit_category(const Records& records, std::span<const std::size_t> rows,
-                  std::size_t place, TableColumn& column) {
-  // The set is sorted, so that categories have the same numbers whatever the
-  // order of rows.
-  std::set<std::string_view> found;
-  for (const std::size_t row : rows) {
-    const std::string_view field = records.field(row, place);
-    found.insert(is_missing(field) ? kMissingCategory : field);
-  }
-  if (found.size() > kMostCategories) {
-    throw Error(ErrorCode::kDataLoss, records.where(),
-                "{}: {} different names are more than the {} that can be "
-                "categories",
-                call(column.name), found.size(), kMostCategories)
-        .hint("name it in data.ignore");
-  }
-  column.categories.assign(found.begin(), found.end());
 }
 
 // The number of a category, or -1 for one that the training part has not.
@@ -132,10 +24,11 @@ std::int64_t category_of(const TableColumn& column, std::string_view field,
     return found - column.categories.begin();
   }
   // Names where there were only names may be new; a number is another kind.
-  if (column.is_by_content && is_number(field)) {
+  double number = 0;
+  if (column.is_by_content && parse_number(field, number)) {
     throw Error(ErrorCode::kDataLoss, std::string(where),
                 "{}: {} is a number, where the training part has names",
-                call(column.name), shown(field))
+                call_column(column.name), shown(field))
         .hint("name the column in data.categories");
   }
   return -1;
@@ -143,44 +36,68 @@ std::int64_t category_of(const TableColumn& column, std::string_view field,
 
 }  // namespace
 
-TableColumns::TableColumns(const Records& records,
-                           std::span<const std::size_t> training,
+TableColumns::TableColumns(const RecordPieces& records, RowFilter training,
                            const TableOptions& options,
                            const std::vector<std::string>& told) {
   for (const auto* named :
        {&options.numbers, &options.categories, &options.ignore}) {
-    // column() throws for a name that is none, with one that is near.
-    for (const std::string& name : *named) records.column(name);
+    // It throws for a name that is none, with one that is near.
+    for (const std::string& name : *named) {
+      column_in(records.names(), name, records.where());
+    }
   }
   for (const std::string& name : options.numbers) {
     if (!contains(options.categories, name)) continue;
     throw Error(ErrorCode::kInvalidArgument, "data",
                 "column '{}' is named as numbers and as categories", name);
   }
+  std::vector<ColumnFit> fits;
   for (std::size_t place = 0; place < records.names().size(); ++place) {
     TableColumn column{.name = records.names()[place]};
     if (contains(told, column.name) || contains(options.ignore, column.name)) {
       others_.push_back(column.name);
       continue;
     }
-    column.is_by_content = !contains(options.numbers, column.name) &&
-                           !contains(options.categories, column.name);
-    column.is_category = column.is_by_content
-                             ? is_category_by_content(records, training, place)
-                             : contains(options.categories, column.name);
-    if (column.is_category) {
-      fit_category(records, training, place, column);
-    } else {
-      fit_number(records, training, place, options.standardize, column);
-    }
-    columns_.push_back(std::move(column));
+    column.is_category = contains(options.categories, column.name);
+    column.is_by_content =
+        !column.is_category && !contains(options.numbers, column.name);
+    fits.emplace_back(std::move(column), place);
     places_.push_back(place);
   }
-  if (columns_.empty()) {
+  if (fits.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "data.ignore",
                 "of {} no column is left to predict from", records.where());
   }
+  fit(records, training, options, fits);
   count();
+}
+
+void TableColumns::fit(const RecordPieces& records, RowFilter training,
+                       const TableOptions& options,
+                       std::vector<ColumnFit>& fits) {
+  const auto show = [&](auto take) {
+    records.each(training, [&](const Records& piece, std::size_t row) {
+      for (ColumnFit& fit : fits) take(fit, piece, row);
+    });
+  };
+  show([](ColumnFit& fit, const Records& piece, std::size_t row) {
+    fit.look(piece, row);
+  });
+  for (ColumnFit& fit : fits) fit.decide(records.where());
+  // A table of categories alone is read once.
+  if (std::ranges::any_of(
+          fits, [](const auto& fit) { return !fit.column().is_category; })) {
+    show([](ColumnFit& fit, const Records& piece, std::size_t row) {
+      if (!fit.column().is_category) fit.add_to_mean(piece, row);
+    });
+    show([](ColumnFit& fit, const Records& piece, std::size_t row) {
+      if (!fit.column().is_category) fit.add_to_deviation(piece, row);
+    });
+  }
+  for (ColumnFit& fit : fits) {
+    columns_.push_back(
+        std::move(fit).finish(options.standardize, records.where()));
+  }
 }
 
 TableColumns::TableColumns(std::vector<TableColumn> columns,
@@ -255,7 +172,7 @@ void TableColumns::encode(std::span<const std::string_view> fields, float* row,
     if (!std::isfinite(*number++)) {
       throw Error(ErrorCode::kDataLoss, std::string(where),
                   "{}: {} is too large beside the values of the training part",
-                  call(column.name), fields[i]);
+                  call_column(column.name), fields[i]);
     }
   }
 }

@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "weft/data/dataset.h"
-#include "weft/data/records.h"
+#include "weft/data/record_pieces.h"
 #include "weft/data/table_options.h"
 
 namespace weft {
+
+// What a missing value is called among categories.
+inline constexpr std::string_view kMissingCategory = "?";
 
 struct TableColumn {
   std::string name = {};
@@ -37,14 +40,16 @@ struct TableColumn {
   std::vector<std::string> categories = {};
 };
 
+class ColumnFit;
+
 class TableColumns {
  public:
-  // All columns of `records` but those that are to be told or ignored, by its
-  // `training` rows. Throws Error(kInvalidArgument) for options that name no
-  // column, or one twice, or leave none, and Error(kDataLoss) with the line for
-  // a column in which some values are numbers and others are not, or all are
-  // missing.
-  TableColumns(const Records& records, std::span<const std::size_t> training,
+  // All columns of `records` but those that are to be told or ignored, by the
+  // rows that `training` takes. Throws Error(kInvalidArgument) for options that
+  // name no column, or one twice, or leave none, and Error(kDataLoss) with the
+  // line for a column in which some values are numbers and others are not, or
+  // all are missing.
+  TableColumns(const RecordPieces& records, RowFilter training,
                const TableOptions& options,
                const std::vector<std::string>& told);
 
@@ -69,6 +74,8 @@ class TableColumns {
               std::string_view where) const;
 
  private:
+  void fit(const RecordPieces& records, RowFilter training,
+           const TableOptions& options, std::vector<ColumnFit>& fits);
   void count();
 
   std::vector<TableColumn> columns_;

@@ -13,13 +13,6 @@ namespace {
 // More classes than this are measurements, not classes.
 constexpr double kMostNumberedClasses = 65536;
 
-bool are_numbers(const std::vector<std::string_view>& texts) {
-  double ignored = 0;
-  return std::ranges::all_of(texts, [&](std::string_view text) {
-    return parse_number(text, ignored);
-  });
-}
-
 float number_of(std::string_view text, const std::string& where) {
   double value = 0;
   if (!parse_number(text, value)) {
@@ -34,38 +27,44 @@ float number_of(std::string_view text, const std::string& where) {
   return number;
 }
 
-// The largest label if all are 0, 1, 2 …, else -1.
-double largest_class(const std::vector<std::string_view>& texts) {
-  double largest = 0;
-  for (const std::string_view text : texts) {
+// What labels look like, one after the other.
+class LabelLook {
+ public:
+  void add(std::string_view text) {
+    ++count_;
     double value = 0;
+    const bool is_number = parse_number(text, value);
+    are_numbers_ = are_numbers_ && is_number;
     // The comparisons are false for NaN, which so is no class.
-    const bool is_class = parse_number(text, value) && value >= 0 &&
-                          value == std::floor(value) &&
-                          value < kMostNumberedClasses;
-    if (!is_class) return -1;
-    largest = std::max(largest, value);
+    are_classes_ = are_classes_ && is_number && value >= 0 &&
+                   value == std::floor(value) && value < kMostNumberedClasses;
+    largest_ = std::max(largest_, value);
   }
-  // Far more classes than records are measurements too. The slack is for small
-  // files, of which not all classes need occur.
-  const double most = 2.0 * static_cast<double>(texts.size()) + 10;
-  return largest > most ? -1 : largest;
-}
 
-std::vector<std::string> distinct(const std::vector<std::string_view>& texts) {
-  const std::set<std::string_view> found(texts.begin(), texts.end());
-  return {found.begin(), found.end()};
-}
+  bool are_numbers() const { return are_numbers_; }
+  // The largest label if all are 0, 1, 2 …, else -1.
+  double largest_class() const {
+    // Far more classes than records are measurements too. The slack is for
+    // small files, of which not all classes need occur.
+    const double most = 2.0 * count_ + 10;
+    return !are_classes_ || largest_ > most ? -1 : largest_;
+  }
+
+ private:
+  bool are_numbers_ = true;
+  bool are_classes_ = true;
+  double largest_ = 0;
+  double count_ = 0;
+};
 
 }  // namespace
 
-TableLabels::TableLabels(const Records& records,
-                         std::span<const std::size_t> training,
+TableLabels::TableLabels(const RecordPieces& records, RowFilter training,
                          const TableOptions& options)
     : drops_dot_(options.drops_label_dot) {
-  choose_columns(records, options);
+  choose_columns(records.names(), options);
   for (const std::string& name : columns_) {
-    places_.push_back(records.column(name));
+    places_.push_back(column_in(records.names(), name, records.where()));
   }
   if (kind_ == Kind::kSeveral) {
     fit_several(records);
@@ -74,10 +73,10 @@ TableLabels::TableLabels(const Records& records,
   }
 }
 
-void TableLabels::fit_several(const Records& records) {
+void TableLabels::fit_several(const RecordPieces& records) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     // All records are looked at, as a value may occur in the test part alone.
-    const std::vector<std::string> found = distinct(texts(records, places_[i]));
+    const std::vector<std::string> found = distinct(records, places_[i]);
     if (positive_[i].empty()) {
       // The one of two values that sorts last is told: "yes" of "no" and
       // "yes", 1 of 0 and 1.
@@ -100,12 +99,11 @@ void TableLabels::fit_several(const Records& records) {
   }
 }
 
-void TableLabels::choose_columns(const Records& records,
+void TableLabels::choose_columns(const std::vector<std::string>& names,
                                  const TableOptions& options) {
   for (const std::string& label : options.label) {
     // A column may have the sign in its name.
-    const bool is_column =
-        std::ranges::find(records.names(), label) != records.names().end();
+    const bool is_column = std::ranges::find(names, label) != names.end();
     const std::size_t sign = is_column ? label.npos : label.find('=');
     columns_.push_back(label.substr(0, sign));
     positive_.push_back(sign == label.npos ? "" : label.substr(sign + 1));
@@ -115,13 +113,11 @@ void TableLabels::choose_columns(const Records& records,
   // Without being told, the label is a column of a usual name, else the last
   // one, as most tables have it.
   for (const char* name : {"label", "class", "target", "y"}) {
-    if (std::ranges::find(records.names(), name) == records.names().end()) {
-      continue;
-    }
+    if (std::ranges::find(names, name) == names.end()) continue;
     columns_ = {name};
     return;
   }
-  columns_ = {records.names().back()};
+  columns_ = {names.back()};
 }
 
 std::string_view TableLabels::text(const Records& records, std::size_t row,
@@ -136,42 +132,62 @@ std::string_view TableLabels::text(const Records& records, std::size_t row,
   return text;
 }
 
-std::vector<std::string_view> TableLabels::texts(const Records& records,
-                                                 std::size_t place) const {
-  std::vector<std::string_view> found;
-  for (std::size_t row = 0; row < records.rows(); ++row) {
-    found.push_back(text(records, row, place));
-  }
-  return found;
+std::vector<std::string> TableLabels::distinct(const RecordPieces& records,
+                                               std::size_t place) const {
+  std::set<std::string, std::less<>> found;
+  records.each(nullptr, [&](const Records& piece, std::size_t row) {
+    const std::string_view label = text(piece, row, place);
+    if (found.find(label) == found.end()) found.emplace(label);
+  });
+  return {found.begin(), found.end()};
 }
 
 // Small whole numbers are classes, other numbers are targets, and all else is
 // names of classes, unless the options say.
-void TableLabels::fit_one(const Records& records,
-                          std::span<const std::size_t> training,
+void TableLabels::fit_one(const RecordPieces& records, RowFilter training,
                           const TableOptions& options) {
-  // All rows are looked at, and not only those to train on: a class that occurs
-  // in the test part alone must have a number, too.
-  const std::vector<std::string_view> found = texts(records, places_[0]);
   const auto is_named = [&](const std::vector<std::string>& names) {
     return std::ranges::find(names, columns_[0]) != names.end();
   };
-  const double largest = largest_class(found);
+  // All rows are looked at, and not only those to train on: a class that occurs
+  // in the test part alone must have a number, too.
+  LabelLook look;
+  records.each(nullptr, [&](const Records& piece, std::size_t row) {
+    look.add(text(piece, row, places_[0]));
+  });
+  const double largest = look.largest_class();
   if (is_named(options.categories) ||
-      (!is_named(options.numbers) && !are_numbers(found))) {
-    classes_ = distinct(found);
+      (!is_named(options.numbers) && !look.are_numbers())) {
+    classes_ = distinct(records, places_[0]);
   } else if (!is_named(options.numbers) && largest >= 0) {
     for (int label = 0; label <= static_cast<int>(largest); ++label) {
       classes_.push_back(std::to_string(label));
     }
   } else {
     kind_ = Kind::kNumber;
-    std::vector<double> values;
-    const std::vector<float> numbers = read(records).numbers;
-    // Targets are scaled by what is trained on, as columns are.
-    for (const std::size_t row : training) values.push_back(numbers[row]);
-    scale_ = standard_scale(values);
+    fit_scale(records, training);
   }
+}
+
+// Targets are scaled by what is trained on, as columns are.
+void TableLabels::fit_scale(const RecordPieces& records, RowFilter training) {
+  const auto number = [&](const Records& piece, std::size_t row) {
+    return number_of(text(piece, row, places_[0]), piece.place(row));
+  };
+  std::size_t count = 0;
+  records.each(nullptr, [&](const Records& piece, std::size_t row) {
+    number(piece,
+           row);  // throws for what is none, also where it is not trained on
+  });
+  records.each(training, [&](const Records&, std::size_t) { ++count; });
+  ScaleFit fit(count);
+  records.each(training, [&](const Records& piece, std::size_t row) {
+    fit.add_to_mean(number(piece, row));
+  });
+  records.each(training, [&](const Records& piece, std::size_t row) {
+    fit.add_to_deviation(number(piece, row));
+  });
+  scale_ = fit.scale();
 }
 
 TensorType TableLabels::type() const {

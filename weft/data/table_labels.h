@@ -5,24 +5,23 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/data/dataset.h"
-#include "weft/data/records.h"
+#include "weft/data/record_pieces.h"
 #include "weft/data/table_options.h"
 
 namespace weft {
 
 class TableLabels {
  public:
-  // Classes are of all `records`; the scale of numbers is by the `training`
-  // rows alone. Throws Error(kInvalidArgument) for options that name no column,
-  // and Error(kDataLoss) with the line for a label that is missing or of no
-  // kind.
-  TableLabels(const Records& records, std::span<const std::size_t> training,
+  // Classes are of all `records`; the scale of numbers is by the rows that
+  // `training` takes alone. Throws Error(kInvalidArgument) for options that
+  // name no column, and Error(kDataLoss) with the line for a label that is
+  // missing or of no kind.
+  TableLabels(const RecordPieces& records, RowFilter training,
               const TableOptions& options);
 
   // The columns that hold the labels.
@@ -47,12 +46,14 @@ class TableLabels {
 
   std::string_view text(const Records& records, std::size_t row,
                         std::size_t place) const;
-  std::vector<std::string_view> texts(const Records& records,
-                                      std::size_t place) const;
-  void choose_columns(const Records& records, const TableOptions& options);
-  void fit_several(const Records& records);
-  void fit_one(const Records& records, std::span<const std::size_t> training,
+  std::vector<std::string> distinct(const RecordPieces& records,
+                                    std::size_t place) const;
+  void choose_columns(const std::vector<std::string>& names,
+                      const TableOptions& options);
+  void fit_several(const RecordPieces& records);
+  void fit_one(const RecordPieces& records, RowFilter training,
                const TableOptions& options);
+  void fit_scale(const RecordPieces& records, RowFilter training);
 
   Kind kind_ = Kind::kClass;
   bool drops_dot_;

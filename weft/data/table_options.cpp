@@ -9,7 +9,8 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-// "a, b" as a list.
+}  // namespace
+
 std::vector<std::string> listed(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
@@ -22,8 +23,6 @@ std::vector<std::string> listed(std::string_view text) {
   }
   return names;
 }
-
-}  // namespace
 
 std::vector<OptionSpec> table_option_specs(const TableOptions& defaults) {
   return {

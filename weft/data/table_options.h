@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/option_schema.h"
@@ -30,5 +31,8 @@ struct TableOptions {
 std::vector<OptionSpec> table_option_specs(const TableOptions& defaults = {});
 // `known` with what the complete `options` say.
 TableOptions table_options(const Options& options, TableOptions known = {});
+
+// "a, b" as a list.
+std::vector<std::string> listed(std::string_view text);
 
 }  // namespace weft
