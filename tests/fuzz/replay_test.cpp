@@ -83,6 +83,9 @@
 #define LLVMFuzzerTestOneInput fuzz_onnx
 #include "tests/fuzz/onnx_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_parquet
+#include "tests/fuzz/parquet_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_recipe
 #include "tests/fuzz/recipe_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -106,6 +109,9 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_table_rows
 #include "tests/fuzz/table_rows_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_tar
+#include "tests/fuzz/tar_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_text
 #include "tests/fuzz/text_fuzz.cpp"
@@ -165,6 +171,7 @@ const Target kTargets[] = {
     {"members", fuzz_members},
     {"objects", fuzz_objects},
     {"onnx", fuzz_onnx},
+    {"parquet", fuzz_parquet},
     {"recipe", fuzz_recipe},
     {"records", fuzz_records},
     {"safetensors", fuzz_safetensors},
@@ -173,6 +180,7 @@ const Target kTargets[] = {
     {"stream", fuzz_stream},
     {"survey", fuzz_survey},
     {"table_rows", fuzz_table_rows},
+    {"tar", fuzz_tar},
     {"text", fuzz_text},
     {"tree", fuzz_tree},
 #ifdef WEFT_SERVE
