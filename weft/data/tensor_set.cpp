@@ -8,9 +8,8 @@ namespace {
 
 constexpr int kMostUnnamed = 1 << 20;  // classes
 
-bool is_class_number(const TensorType& label) {
-  return label.shape.rank() == 0 && !is_floating(label.dtype) &&
-         label.dtype != DType::kBool;
+Error refused_set(std::string_view name, std::string reason) {
+  return {ErrorCode::kInvalidArgument, std::string(name), std::move(reason)};
 }
 
 class TensorSet final : public Dataset {
@@ -26,7 +25,11 @@ class TensorSet final : public Dataset {
       pixel_scale_ = unit_scale(first.shape[2]);
     }
     classes_ = std::move(classes);
-    read_labels();
+    // The last of several features is the label; one alone has none.
+    if (features_.size() < 2) return;
+    TensorLabels labels = labels_of(name_, values_.back(), std::move(classes_));
+    classes_ = std::move(labels.classes);
+    target_scale_ = labels.scale;
   }
 
   void read(std::span<const std::int64_t> rows,
@@ -45,7 +48,7 @@ class TensorSet final : public Dataset {
 
  private:
   Error refused(std::string reason) const {
-    return {ErrorCode::kInvalidArgument, name_, std::move(reason)};
+    return refused_set(name_, std::move(reason));
   }
 
   void add(TensorFeature feature) {
@@ -67,46 +70,6 @@ class TensorSet final : public Dataset {
     values_.push_back(std::move(feature.values));
   }
 
-  void read_labels() {
-    const TensorType& label = features_.back().type;
-    const Tensor& values = values_.back();
-    // The last of several features is the label; one alone has none.
-    if (features_.size() > 1 && is_floating(label.dtype) &&
-        label.shape.rank() == 0) {
-      std::vector<double> targets;
-      for (std::int64_t i = 0; i < size_; ++i)
-        targets.push_back(values.item(i));
-      target_scale_ = standard_scale(targets);
-      return;
-    }
-    if (features_.size() < 2 || !is_class_number(label)) return;
-    double least = 0;
-    double most = 0;
-    for (std::int64_t i = 0; i < size_; ++i) {
-      least = std::min(least, values.item(i));
-      most = std::max(most, values.item(i));
-    }
-    // Classes without names are called by their numbers, and the largest one
-    // says how many there are.
-    if (classes_.empty()) {
-      // A stray number must not take the memory of so many names.
-      if (most >= kMostUnnamed) {
-        throw refused(fmt::format(
-            "label {:.0f} is none of {} classes, which is the most without "
-            "names",
-            most, kMostUnnamed));
-      }
-      for (int i = 0; i <= static_cast<int>(most); ++i) {
-        classes_.push_back(std::to_string(i));
-      }
-    }
-    // Labels are checked here because kernels cannot throw.
-    if (least < 0 || most >= static_cast<double>(classes_.size())) {
-      throw refused(fmt::format("label {} is none of {} classes",
-                                least < 0 ? least : most, classes_.size()));
-    }
-  }
-
   std::vector<Tensor> values_;
 };
 
@@ -116,6 +79,49 @@ DatasetRef tensor_set(std::string name, std::vector<TensorFeature> features,
                       std::vector<std::string> classes) {
   return std::make_shared<TensorSet>(std::move(name), std::move(features),
                                      std::move(classes));
+}
+
+TensorLabels labels_of(std::string_view name, const Tensor& labels,
+                       std::vector<std::string> classes) {
+  const TensorType type = labels.type();
+  TensorLabels found{std::move(classes), {}};
+  // What has axes beside that of examples is neither a class nor a number.
+  if (type.shape.rank() != 1 || type.dtype == DType::kBool) return found;
+  const std::int64_t count = type.shape[0];
+  if (is_floating(type.dtype)) {
+    std::vector<double> targets;
+    for (std::int64_t i = 0; i < count; ++i) targets.push_back(labels.item(i));
+    found.scale = standard_scale(targets);
+    return found;
+  }
+  double least = 0;
+  double most = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    least = std::min(least, labels.item(i));
+    most = std::max(most, labels.item(i));
+  }
+  // Classes without names are called by their numbers, and the largest one says
+  // how many there are.
+  if (found.classes.empty()) {
+    // A stray number must not take the memory of so many names.
+    if (most >= kMostUnnamed) {
+      throw refused_set(
+          name,
+          fmt::format("label {:.0f} is none of {} classes, which is the most "
+                      "without names",
+                      most, kMostUnnamed));
+    }
+    for (int i = 0; i <= static_cast<int>(most); ++i) {
+      found.classes.push_back(std::to_string(i));
+    }
+  }
+  // Labels are checked here because kernels cannot throw.
+  if (least < 0 || most >= static_cast<double>(found.classes.size())) {
+    throw refused_set(
+        name, fmt::format("label {} is none of {} classes",
+                          least < 0 ? least : most, found.classes.size()));
+  }
+  return found;
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/data/dataset.h"
@@ -30,5 +31,14 @@ struct TensorFeature {
 // features of different lengths, and for a label that is no number of a class.
 DatasetRef tensor_set(std::string name, std::vector<TensorFeature> features,
                       std::vector<std::string> classes = {});
+
+// What labels of all examples say, as tensor_set() takes them, whose first axis
+// counts the examples of `name`. Throws likewise.
+struct TensorLabels {
+  std::vector<std::string> classes;
+  NumberScale scale;  // of targets
+};
+TensorLabels labels_of(std::string_view name, const Tensor& labels,
+                       std::vector<std::string> classes);
 
 }  // namespace weft
