@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "tests/support/errors.h"
+#include "tests/support/file_server.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -154,6 +156,97 @@ TEST(FetchData, LeavesNothingBehindWhenAChecksumIsWrong) {
   EXPECT_TRUE(fs::is_empty(folder / "cache"));
 }
 
+// A file that curl can get from one of several places.
+DatasetDef mirrored(const fs::path& content, std::vector<std::string> urls) {
+  DatasetDef def = toy_set();
+  def.sources = {local_source(content, "marker")};
+  def.sources[0].url = urls.front();
+  def.sources[0].mirrors.assign(urls.begin() + 1, urls.end());
+  return def;
+}
+
+TEST(FetchData, TriesMirrorsInTurn) {
+  const TemporaryFolder folder;
+  const fs::path good = folder.write("good", "content");
+  const fs::path other = folder.write("other", "contend");
+  std::vector<std::string> lines;
+  const auto found = fetch_data(
+      mirrored(good, {"file:///weft-no-such-file", "file://" + other.string(),
+                      "file://" + good.string()}),
+      folder / "cache",
+      [&](const std::string& line) { lines.push_back(line); });
+  EXPECT_EQ(read_text(found / "marker"), "content");
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_NE(lines[2].find(good.string()), lines[2].npos);
+  // All that were tried are named, each with its reason.
+  expect_error(ErrorCode::kDataLoss,
+               {"file:///weft-no-such-file: curl", other.string() + ": sha256",
+                sha256_of_file(good)},
+               [&] {
+                 fetch_data(mirrored(good, {"file:///weft-no-such-file",
+                                            "file://" + other.string()}),
+                            folder / "again", quiet);
+               });
+  EXPECT_TRUE(fs::is_empty(folder / "again"));
+}
+
+TEST(FetchData, GoesOnWhereItWasCutOff) {
+  const TemporaryFolder folder;
+  const std::string content(100'000, 'c');
+  const fs::path path = folder.write("content", content);
+  test::FileServer server(content);
+  server.cut_off_after(60'000);
+  const DatasetDef def = mirrored(path, {server.url()});
+  const fs::path cache = folder / "cache";
+  expect_error(ErrorCode::kUnavailable, {server.url(), "goes on"},
+               [&] { fetch_data(def, cache, quiet); });
+  EXPECT_FALSE(fs::exists(cache / "toy"));
+  server.cut_off_after(content.size());
+  std::vector<std::string> lines;
+  const auto found = fetch_data(
+      def, cache, [&](const std::string& line) { lines.push_back(line); });
+  EXPECT_EQ(read_text(found / "marker"), content);
+  EXPECT_NE(lines[0].find("from 0.1 on"), lines[0].npos) << lines[0];
+  // Only what was missing was asked for.
+  EXPECT_EQ(server.asked_from().back(), 60'000u);
+  EXPECT_EQ(fs::directory_iterator(cache)->path().filename(), "toy");
+}
+
+TEST(FetchData, BeginsAnewWhereWhatCameIsWrong) {
+  const TemporaryFolder folder;
+  const std::string content(1000, 'c');
+  const fs::path path = folder.write("content", content);
+  folder.write("cache/.toy.part/marker.part", std::string(400, 'x'));
+  // And where the server cannot go on.
+  for (const bool has_ranges : {true, false}) {
+    test::FileServer server(content);
+    server.has_ranges(has_ranges);
+    const auto found =
+        fetch_data(mirrored(path, {server.url()}), folder / "cache", quiet);
+    EXPECT_EQ(read_text(found / "marker"), content);
+    EXPECT_EQ(server.asked_from().back(), 0u);
+    fs::remove_all(found);
+    folder.write("cache/.toy.part/marker.part", content.substr(0, 400));
+  }
+}
+
+TEST(FetchData, OneWaitsForAnother) {
+  const TemporaryFolder folder;
+  const std::string content(1'000'000, 'c');
+  const fs::path path = folder.write("content", content);
+  test::FileServer server(content);
+  const DatasetDef def = mirrored(path, {server.url()});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      EXPECT_EQ(read_text(fetch_data(def, folder / "cache", quiet) / "marker"),
+                content);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(server.asked_from().size(), 1u);
+}
+
 TEST(FetchData, SaysWhatCurlSaidWhenItCannotDownload) {
   const TemporaryFolder folder;
   DatasetDef def = toy_set();
@@ -175,6 +268,9 @@ TEST(DatasetRegistry, StatesASourceOrTermsForEveryNamedSet) {
     EXPECT_FALSE(def.terms.empty()) << def.name;
     for (const auto& source : def.sources) {
       EXPECT_TRUE(source.url.starts_with("https://")) << def.name;
+      for (const std::string& mirror : source.mirrors) {
+        EXPECT_TRUE(mirror.starts_with("https://")) << def.name;
+      }
       EXPECT_EQ(source.sha256.size(), 64u) << def.name;
       EXPECT_GT(source.bytes, 0u) << def.name;
     }

@@ -1,6 +1,10 @@
 #include "weft/data/fetch.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "weft/base/cache.h"
@@ -54,14 +58,134 @@ Error not_found(const DatasetDef& def, const std::vector<fs::path>& looked) {
   return std::move(error.hint(how_to_get(def)));
 }
 
-void check(const fs::path& file, const SourceFile& source) {
-  const std::string sum = sha256_of_file(file);
-  if (sum == source.sha256) return;
-  throw Error(ErrorCode::kDataLoss, source.url,
-              "the file has another checksum than its publisher's")
-      .detail("sha256 got:    " + sum)
-      .detail("sha256 wanted: " + source.sha256)
-      .hint("try again later; the file was not kept");
+// The folder that a data set is gathered in, for one process at a time: others
+// wait. What has come stays in it when the network fails, and is gone on with.
+class Gathering {
+ public:
+  explicit Gathering(fs::path path) : path_(std::move(path)) {
+    // Whoever had the folder before may have finished it, which takes its name
+    // away.
+    while (!lock()) {
+    }
+  }
+  Gathering(const Gathering&) = delete;
+  Gathering& operator=(const Gathering&) = delete;
+  ~Gathering() {
+    // Only an empty folder goes; and its name may be that of no folder any
+    // more.
+    std::error_code ignored;
+    if (fs::is_empty(path_, ignored)) fs::remove(path_, ignored);
+    ::close(file_);
+  }
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  bool lock() {
+    create_folders(path_);
+    file_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat own {};
+    struct stat named {};
+    const bool is_locked = file_ >= 0 && ::flock(file_, LOCK_EX) == 0;
+    if (!is_locked && errno != ENOENT && errno != EINTR) {
+      throw Error(ErrorCode::kUnavailable, path_.string(),
+                  "cannot be locked: {}",
+                  std::generic_category().message(errno));
+    }
+    const bool is_it = is_locked && ::fstat(file_, &own) == 0 &&
+                       ::stat(path_.c_str(), &named) == 0 &&
+                       own.st_ino == named.st_ino;
+    if (!is_it && file_ >= 0) ::close(file_);
+    return is_it;
+  }
+
+  fs::path path_;
+  int file_ = -1;
+};
+
+constexpr int kNoRanges = 33;  // curl: the server cannot go on within a file
+
+ProcessResult run_curl(const std::string& url, const SourceFile& source,
+                       const fs::path& target) {
+  // 1.1 times the size: more is not the file that was asked for.
+  const std::string most = std::to_string(source.bytes + source.bytes / 10);
+  // --fail makes an error of an error page, and "--" keeps a URL from being an
+  // option.
+  return run_process({"curl", "--fail", "--location", "--silent",
+                      "--show-error", "--retry", "2", "--connect-timeout", "20",
+                      "--max-filesize", most, "--continue-at", "-", "--output",
+                      target.string(), "--", url});
+}
+
+// Appends to `target` what is missing of it; says why it could not, or nothing.
+std::string download(const std::string& url, const SourceFile& source,
+                     const fs::path& target) {
+  std::error_code error;
+  const std::uint64_t there = fs::file_size(target, error);
+  // It was complete, and only its checksum was not looked at.
+  if (!error && there >= source.bytes) return {};
+  ProcessResult result = run_curl(url, source, target);
+  if (result.exit_code == kNoRanges) {
+    fs::remove(target, error);
+    result = run_curl(url, source, target);
+  }
+  if (result.exit_code == 0) return {};
+  return result.errors.empty()
+             ? fmt::format("curl ended with {}", result.exit_code)
+             : result.errors;
+}
+
+// Brings a file into `folder`, from where it is published or else from a
+// mirror.
+void bring(const SourceFile& source, const fs::path& folder,
+           const std::function<void(const std::string&)>& report) {
+  const fs::path target = folder / source.name;
+  // A file of this name is whole.
+  if (fs::exists(target)) return;
+  const fs::path part = folder / (source.name + ".part");
+  std::vector<std::string> urls{source.url};
+  urls.insert(urls.end(), source.mirrors.begin(), source.mirrors.end());
+  std::vector<std::string> reasons;
+  bool is_damaged = false;
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(part, error);
+    const std::uint64_t there = error ? 0 : size;
+    report(fmt::format(
+        "{} ({:.1f} MB{})", urls[i], static_cast<double>(source.bytes) / 1e6,
+        there == 0 ? ""
+                   : fmt::format(", from {:.1f} on",
+                                 static_cast<double>(there) / 1e6)));
+    const std::string reason = download(urls[i], source, part);
+    if (!reason.empty()) {
+      reasons.push_back(fmt::format("{}: {}", urls[i], reason));
+      continue;
+    }
+    const std::string sum = sha256_of_file(part);
+    if (sum == source.sha256) return fs::rename(part, target);
+    // Nobody knows which of the bytes are wrong; those that were here before
+    // may be.
+    fs::remove(part);
+    if (there > 0) {
+      --i;
+      continue;
+    }
+    is_damaged = true;
+    reasons.push_back(fmt::format("{}: sha256 {}", urls[i], sum));
+  }
+  Error failed =
+      is_damaged
+          ? Error(ErrorCode::kDataLoss, source.url,
+                  "the file has another checksum than its publisher's, {}",
+                  source.sha256)
+                .hint("try again later; the file was not kept")
+          : Error(ErrorCode::kUnavailable, source.url, "cannot be downloaded")
+                .hint(
+                    "try again, which goes on with what has come; without a "
+                    "network, copy the files here by hand and name their "
+                    "folder with --data");
+  for (const std::string& reason : reasons) failed.detail(reason);
+  throw failed;
 }
 
 // A file or folder that is removed again unless it is renamed away.
@@ -72,25 +196,6 @@ struct Temporary {
     fs::remove_all(path, ignored);
   }
 };
-
-void download(const SourceFile& source, const fs::path& target) {
-  // 1.1 times the size: more is not the file that was asked for.
-  const std::string most = std::to_string(source.bytes + source.bytes / 10);
-  // --fail makes an error of an error page, and "--" keeps a URL from being an
-  // option.
-  const ProcessResult result =
-      run_process({"curl", "--fail", "--location", "--silent", "--show-error",
-                   "--retry", "2", "--connect-timeout", "20", "--max-filesize",
-                   most, "--output", target.string(), "--", source.url});
-  if (result.exit_code == 0) return;
-  throw Error(ErrorCode::kUnavailable, source.url, "cannot be downloaded")
-      .detail(result.errors.empty()
-                  ? fmt::format("curl ended with {}", result.exit_code)
-                  : result.errors)
-      .hint(
-          "without a network, copy the files here by hand and name their "
-          "folder with --data");
-}
 
 // Replaces the archive by its files, without their folders.
 void unpack(const fs::path& archive, const fs::path& folder) {
@@ -158,23 +263,21 @@ fs::path fetch_data(const DatasetDef& def, const fs::path& cache,
     report(fmt::format("{} is in {}", def.name, folder.string()));
     return folder;
   }
-  // The folder appears under its name only when it is complete. The process's
-  // number keeps two fetches at a time apart.
-  const Temporary part{cache / fmt::format(".{}.part-{}", def.name, getpid())};
-  create_folders(part.path);
+  // The folder appears under its name only when it is complete.
+  const Gathering part(cache / fmt::format(".{}.part", def.name));
+  if (def.is_in(folder)) {
+    report(fmt::format("{} is in {}", def.name, folder.string()));
+    return folder;
+  }
+  for (const auto& source : def.sources) bring(source, part.path(), report);
   for (const auto& source : def.sources) {
-    report(fmt::format("{} ({:.1f} MB)", source.url,
-                       static_cast<double>(source.bytes) / 1e6));
-    const fs::path file = part.path / source.name;
-    download(source, file);
-    check(file, source);
     // Only what has the publisher's checksum is unpacked.
-    if (source.is_archive) unpack(file, part.path);
+    if (source.is_archive) unpack(part.path() / source.name, part.path());
   }
   // Renaming is atomic; it fails where another fetch was faster and has filled
   // the folder.
   std::error_code error;
-  fs::rename(part.path, folder, error);
+  fs::rename(part.path(), folder, error);
   if (error) {
     throw Error(ErrorCode::kUnavailable, folder.string(),
                 "cannot take the place of what is there: {}", error.message());

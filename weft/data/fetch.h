@@ -1,7 +1,8 @@
 // Where data lies on this machine, and how it gets here.
 //
-// Threads: free functions. Where two fetch the same data at once, the slower
-//          finds the folder filled and throws Error(kUnavailable).
+// Threads: free functions. Where two fetch the same data at once, one waits for
+// the
+//          other.
 #pragma once
 
 #include <filesystem>
@@ -31,11 +32,13 @@ DatasetSplits open_data(DataRequest request);
 // XDG_CACHE_HOME, else ~/.cache/weft; data sets lie in data/ below it.
 std::filesystem::path data_cache();
 
-// Downloads the files of `def` into `cache`/NAME with the curl program,
-// checks their SHA-256, unpacks archives; returns that folder, which appears
-// only when it is complete. `report` gets a line per step.
-// Throws Error(kUnavailable) without network or curl, Error(kDataLoss) for a
-// wrong checksum, Error(kUnsupported) for data that nobody may hand out.
+// Downloads the files of `def` into `cache`/NAME with the curl program, each
+// from where it is published or else from its mirrors; checks their SHA-256,
+// unpacks archives; returns that folder, which appears only when it is
+// complete. What came before the network failed is kept, and gone on with.
+// `report` gets a line per step. Throws Error(kUnavailable) without network or
+// curl, Error(kDataLoss) for a wrong checksum, Error(kUnsupported) for data
+// that nobody may hand out.
 std::filesystem::path fetch_data(
     const DatasetDef& def, const std::filesystem::path& cache,
     const std::function<void(const std::string&)>& report);

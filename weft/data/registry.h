@@ -34,6 +34,8 @@ struct SourceFile {
   std::string sha256;  // 64 hexadecimal digits
   std::uint64_t bytes = 0;
   bool is_archive = false;  // a .tar.gz whose files are unpacked flat
+  // Where others keep the same bytes; tried in turn where the publisher fails.
+  std::vector<std::string> mirrors = {};
 };
 
 struct DatasetDef {

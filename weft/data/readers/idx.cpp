@@ -33,10 +33,14 @@ DatasetSplits open_mnist(const DataRequest& request) {
       request, {.name = "mnist", .pixel_scale = {{kMnistMean}, {kMnistStd}}});
 }
 
-SourceFile mirror(const std::string& name, std::uint64_t bytes,
-                  const std::string& sha256) {
-  return {"https://ossci-datasets.s3.amazonaws.com/mnist/" + name, name, sha256,
-          bytes};
+SourceFile file(const std::string& name, std::uint64_t bytes,
+                const std::string& sha256) {
+  return {.url = "https://ossci-datasets.s3.amazonaws.com/mnist/" + name,
+          .name = name,
+          .sha256 = sha256,
+          .bytes = bytes,
+          .mirrors = {"https://storage.googleapis.com/cvdf-datasets/mnist/" +
+                      name}};
 }
 
 }  // namespace
@@ -53,18 +57,18 @@ void register_data_idx(DatasetRegistry& registry) {
        .summary = "handwritten digits, 60,000 + 10,000 of 28 x 28",
        .open = open_mnist,
        .is_in = is_idx,
-       .sources = {mirror("train-images-idx3-ubyte.gz", 9912422,
-                          "440fcabf73cc546fa21475e81ea370265605f56be210a402"
-                          "4d2ca8f203523609"),
-                   mirror("train-labels-idx1-ubyte.gz", 28881,
-                          "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8b"
-                          "e1a0730e8010255c"),
-                   mirror("t10k-images-idx3-ubyte.gz", 1648877,
-                          "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584"
-                          "aec276f5a2dbc4e6"),
-                   mirror("t10k-labels-idx1-ubyte.gz", 4542,
-                          "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defa"
-                          "efb259924204aec6")},
+       .sources = {file("train-images-idx3-ubyte.gz", 9912422,
+                        "440fcabf73cc546fa21475e81ea370265605f56be210a402"
+                        "4d2ca8f203523609"),
+                   file("train-labels-idx1-ubyte.gz", 28881,
+                        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8b"
+                        "e1a0730e8010255c"),
+                   file("t10k-images-idx3-ubyte.gz", 1648877,
+                        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584"
+                        "aec276f5a2dbc4e6"),
+                   file("t10k-labels-idx1-ubyte.gz", 4542,
+                        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defa"
+                        "efb259924204aec6")},
        .terms = "LeCun, Cortes, Burges; commonly cited as CC BY-SA 3.0"});
 }
 
