@@ -61,8 +61,9 @@ void write_new(const NewArguments& arguments) {
 void add_new(CLI::App& verb) {
   auto arguments = std::make_shared<NewArguments>();
   verb.add_option("DATA", arguments->data,
-                  "a folder of pictures in a folder per class, a CSV file, a "
-                  "text file, or a data set's folder")
+                  "a folder of pictures in a folder per class or in shards, a "
+                  "table (CSV, Parquet, JSON lines), tensors (safetensors, "
+                  "HDF5), a text file, or a data set's folder")
       ->required();
   verb.add_option("-o,--output", arguments->file,
                   "the recipe that is written (DATA.toml)")

@@ -5,8 +5,9 @@
 #include <fmt/ranges.h>
 
 #include "weft/data/fetch.h"
-#include "weft/data/image.h"
+#include "weft/data/picture_set.h"
 #include "weft/data/table.h"
+#include "weft/data/tar_samples.h"
 #include "weft/train/assembly.h"
 
 namespace weft {
@@ -58,37 +59,58 @@ const DatasetDef& reader_of(const fs::path& data) {
   }
   const std::string name = fs::weakly_canonical(data).filename().string();
   std::ranges::stable_sort(found, {}, [&](const DatasetDef* def) {
-    return std::pair(def->name != name, !def->is_named_set);
+    // Any file may be a table of commas, so that others are asked before.
+    return std::tuple(def->name != name, !def->is_named_set,
+                      def->name == "csv" && data.extension() != ".csv");
   });
   if (!found.empty()) return *found[0];
   throw Error(ErrorCode::kUnavailable, data.string(),
               "holds no data that a reader knows")
       .hint(
-          "a folder of PNG or JPEG files in a folder per class, a .csv file "
-          "with a header, or a .txt file; weft data list says what else");
+          "a folder of PNG or JPEG files in a folder per class, or .tar shards "
+          "of them; a .csv file with a header, a .parquet or a .jsonl file; "
+          "tensors in .safetensors or .h5; a .txt file; weft data list says "
+          "what else");
 }
 
-// The size that most pictures of a folder have; that of the first few will do.
-ImageHeader usual_size(const fs::path& folder) {
-  constexpr int kMostLookedAt = 100;
-  ImageHeader first;
-  bool are_alike = true;
-  int looked_at = 0;
+// So many pictures say how large most are.
+constexpr std::size_t kMostLookedAt = 100;
+
+std::vector<ImageHeader> headers_in_folder(const fs::path& folder) {
+  std::vector<ImageHeader> headers;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file() || looked_at == kMostLookedAt) continue;
-    const std::string ending = entry.path().extension().string();
-    if (ending != ".png" && ending != ".jpg" && ending != ".jpeg") continue;
+    if (headers.size() == kMostLookedAt) break;
+    if (!entry.is_regular_file() || !is_picture_name(entry.path())) continue;
     const MappedFile file(entry.path());
-    const ImageHeader header =
-        read_image_header(file.bytes(), entry.path().string());
-    if (looked_at++ == 0) first = header;
-    are_alike = are_alike && header.height == first.height &&
-                header.width == first.width;
+    headers.push_back(read_image_header(file.bytes(), entry.path().string()));
   }
+  return headers;
+}
+
+std::vector<ImageHeader> headers_in_shard(const fs::path& data) {
+  const fs::path shard =
+      fs::is_directory(data) ? shards_of(data, "*.tar").front() : data;
+  const MappedFile file(shard);
+  std::vector<ImageHeader> headers;
+  for (const TarMember& member : read_tar(file.bytes(), shard.string())) {
+    if (headers.size() == kMostLookedAt) break;
+    if (!is_picture_name(member.name)) continue;
+    headers.push_back(read_image_header(member.bytes, member.name));
+  }
+  return headers;
+}
+
+// The size that pictures are scaled to; 0 where they have one already.
+ImageHeader usual_size(const std::vector<ImageHeader>& headers) {
+  const bool are_alike = std::ranges::all_of(headers, [&](const auto& header) {
+    return header.height == headers[0].height &&
+           header.width == headers[0].width;
+  });
   if (are_alike) return {};
-  const std::int64_t side = std::min(first.height, first.width) < 2 * kSmallSide
-                                ? kSmallSide
-                                : kLargeSide;
+  const std::int64_t side =
+      std::min(headers[0].height, headers[0].width) < 2 * kSmallSide
+          ? kSmallSide
+          : kLargeSide;
   return {.height = side, .width = side};
 }
 
@@ -157,6 +179,32 @@ void choose_for_table(const DatasetSplits& splits, Choice& choice) {
           : fmt::format(", one of {}", fmt::join(data.classes(), ", "))));
 }
 
+// Examples of numbers that somebody has prepared already.
+void choose_for_numbers(const DatasetSplits& splits, Choice& choice) {
+  const Dataset& data = *splits.train;
+  choice.batch = data.size() >= 5000 ? 128 : 32;
+  choice.optimizer =
+      "name = \"adamw\"\nlr = \"cosine(from=0.002, to=0.00001)\"\n"
+      "weight_decay = 1e-3\n";
+  choice.model = "name = \"mlp\"\nhidden = [128, 64]\n";
+  const std::size_t classes = data.classes().size();
+  choice.task =
+      fmt::format("name = \"{}\"\n", classes == 0   ? "regression"
+                                     : classes == 2 ? "binary"
+                                                    : "classification");
+  choice.findings.push_back(fmt::format(
+      "{} examples of {} numbers, and what is to be told of each: {}",
+      data.size(), data.features()[0].type.shape[0],
+      classes == 0 ? "a number" : fmt::format("one of {} classes", classes)));
+}
+
+bool are_numbers(const Dataset& data) {
+  return data.features().size() == 2 &&
+         data.features()[0].type.dtype == DType::kF32 &&
+         data.features()[0].type.shape.rank() == 1 &&
+         data.features()[1].type.shape.rank() == 0;
+}
+
 // A text of `words` is read in several places at once, and so is what is held
 // out of it, the smallest part.
 void choose_for_text(const DatasetSplits& splits, Choice& choice) {
@@ -210,8 +258,9 @@ NewRecipe new_recipe(const fs::path& data) {
   Choice choice;
   // Examples of running text are single words while it is looked at.
   DataRequest request{.name = def.name, .folder = data, .batch = 1, .steps = 1};
-  if (def.name == "image_folder") {
-    const ImageHeader size = usual_size(data);
+  if (def.name == "image_folder" || def.name == "tar") {
+    const ImageHeader size = usual_size(
+        def.name == "tar" ? headers_in_shard(data) : headers_in_folder(data));
     if (size.height > 0) {
       request.options = {{"height", size.height}, {"width", size.width}};
       choice.data = fmt::format(
@@ -226,6 +275,8 @@ NewRecipe new_recipe(const fs::path& data) {
     choose_for_table(splits, choice);
   } else if (train.features()[0].type.shape.rank() == 3) {
     choose_for_images(splits, choice);
+  } else if (are_numbers(train)) {
+    choose_for_numbers(splits, choice);
   } else if (train.is_sequential()) {
     choose_for_text(splits, choice);
   } else {
