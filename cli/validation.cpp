@@ -153,4 +153,23 @@ std::string statistics_table(const validation::StatisticsSummary& summary) {
   return text_table(rows, "<<>><");
 }
 
+std::string associations_table(const validation::StatisticsSummary& summary) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::vector<std::string>> rows = {
+      {"feature", "bits", "by chance", "of all", "times more often"}};
+  for (const validation::LabelAssociation& each : summary.associations) {
+    std::string lifts;
+    for (std::size_t i = 0; i < std::min(kShown, each.lifts.size()); ++i) {
+      const validation::Lift& lift = each.lifts[i];
+      lifts += fmt::format("{}{} {:.3g} × {}", i == 0 ? "" : ", ", lift.value,
+                           lift.lift, validation::shown_text(lift.label, 16));
+    }
+    rows.push_back({printable(validation::shown_text(each.feature, 40)),
+                    short_number(each.bits), short_number(each.by_chance),
+                    fmt::format("{:.1f} %", 100 * each.share),
+                    printable(lifts)});
+  }
+  return text_table(rows, "<>>><");
+}
+
 }  // namespace weft::cli

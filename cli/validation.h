@@ -20,7 +20,7 @@ struct ValidateData {
   validation::StatisticsOptions options;
 };
 
-// DATA, --data, --part, --header, --weight and --slice.
+// DATA, --data, --part, --header, --weight, --exact and --slice.
 void add_data_options(CLI::App& verb, ValidateData& data);
 
 // What the data are held against.
@@ -50,5 +50,7 @@ std::string measurements_table(const validation::CheckReport& report);
 
 // The statistics, a line for each feature.
 std::string statistics_table(const validation::StatisticsSummary& summary);
+// What each feature says of the label.
+std::string associations_table(const validation::StatisticsSummary& summary);
 
 }  // namespace weft::cli

@@ -80,6 +80,10 @@ void validate_stats(const ValidateStatsArguments& arguments) {
   fmt::print("{}: {} rows\n{}", printable(arguments.data.rows.data),
              grouped(static_cast<std::int64_t>(summary.rows)),
              statistics_table(summary));
+  if (!summary.label.empty()) {
+    fmt::print("\nwhat features say of {}:\n{}", printable(summary.label),
+               associations_table(summary));
+  }
   for (const auto& [key, slice] : summary.slices) {
     fmt::print("\n{}: {} rows\n{}", printable(key),
                grouped(static_cast<std::int64_t>(slice.rows)),
@@ -90,6 +94,10 @@ void validate_stats(const ValidateStatsArguments& arguments) {
 void add_validate_stats(CLI::App& verb) {
   auto arguments = std::make_shared<ValidateStatsArguments>();
   add_data_options(verb, arguments->data);
+  verb.add_option("--label", arguments->data.options.label,
+                  "what each feature says of this one: mutual information, "
+                  "and the values by which it is more or less frequent")
+      ->type_name("FEATURE");
   verb.add_option("MORE", arguments->more, "further parts of the data");
   add_rank_options(verb, arguments->ranks,
                    "count the parts by as many workers, threads of this "

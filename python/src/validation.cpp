@@ -40,9 +40,12 @@ StatisticsSummary summary_of_given(
 
 std::string validation_statistics(const GivenData& data,
                                   const std::string& weight,
-                                  const std::vector<std::string>& slices) {
+                                  const std::vector<std::string>& slices,
+                                  const std::string& label) {
   return validation::to_json(
-             summary_of_given(data, {.weight = weight, .slices = slices}))
+             summary_of_given(data, {.weight = weight,
+                                     .slices = slices,
+                                     .label = label}))
       .dump();
 }
 

@@ -52,9 +52,12 @@ def _given(data):
     return _weft._GivenData(lines, "")
 
 
-def statistics(data, *, weight="", slices=()):
-    """What the data hold, as `weft validate stats --json` tells it."""
-    return json.loads(_weft.validation_statistics(_given(data), weight, list(slices)))
+def statistics(data, *, weight="", slices=(), label=""):
+    """What the data hold, as `weft validate stats --json` tells it; with `label`
+    also what each feature says of that one, below the key "label"."""
+    return json.loads(
+        _weft.validation_statistics(_given(data), weight, list(slices), label)
+    )
 
 
 def infer(data, *, ranges=False, environments=()):

@@ -51,6 +51,19 @@ class ValidateTest(CliTest):
         self.assertIn("a 100, b 100",
                       self.succeed("validate", "stats", self.monday))
 
+    def test_features_are_held_against_a_label(self) -> None:
+        kept = self.folder / "labelled.stats"
+        said = self.json_of("validate", "stats", self.monday, "--label", "kind",
+                            "-o", kept)
+        self.assertEqual(said["label"]["name"], "kind")
+        self.assertNotIn("slices", said)
+        # What is kept says it again.
+        self.assertEqual(self.json_of("validate", "stats", kept), said)
+        self.assertIn("what features say of kind",
+                      self.succeed("validate", "stats", kept))
+        self.refuse("validate", "stats", self.monday, "--label", "kond",
+                    parts=("label", "did you mean 'kind'?"))
+
     def test_workers_count_together(self) -> None:
         parts = [self.write(f"{i}.csv", table(100 + i)) for i in range(3)]
         alone = self.json_of("validate", "stats", *parts)

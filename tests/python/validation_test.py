@@ -27,6 +27,23 @@ class Validation(unittest.TestCase):
             self.assertEqual(ours["numbers" if "numbers" in ours else "top"],
                              theirs["numbers" if "numbers" in theirs else "top"])
 
+    def test_features_are_held_against_a_label(self):
+        rows = [{**row, "old": int(row["age"] >= 35)} for row in ROWS]
+        label = validation.statistics(rows, label="old")["label"]
+        self.assertEqual(label["name"], "old")
+        age = label["features"][0]
+        self.assertEqual(age["name"], "age")
+        self.assertAlmostEqual(age["share"], 1)
+
+    def test_values_have_forms(self):
+        rows = [{"day": f"2024-05-{1 + i % 28:02}", "x": 1.5} for i in range(30)]
+        schema = validation.infer(rows)
+        self.assertIn('domain = "time"\nformat = "%Y-%m-%d"\n', schema)
+        schema += "max_mean = 1.0\n"
+        report = validation.check([*rows, {"day": "2024-02-30", "x": 1.5}], schema)
+        self.assertEqual([each["kind"] for each in report.anomalies],
+                         ["not_a_time", "high_mean"])
+
     def test_a_schema_allows_what_it_was_made_of(self):
         schema = validation.infer(ROWS, ranges=True)
         self.assertFalse(validation.check(ROWS, schema).has_errors)

@@ -21,7 +21,12 @@ Schema of_single_rows(const Schema& schema) {
     if (rule.min_domain_mass < 1) {
       rule.values.reset();
       rule.values_of.clear();
+      if (form_of(rule.domain)) {
+        rule.domain = Domain::kAny;
+        rule.format.clear();
+      }
     }
+    rule.forget_moments();
     rule.min_domain_mass = 1;
   }
   return single;

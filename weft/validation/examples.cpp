@@ -57,6 +57,11 @@ class ValueMaker {
                                 : (is_true ? "true" : "false"),
               .is_string = is_string(type)};
     }
+    if (const auto form = form_of(rule_.domain)) {
+      return {.text = draws_.of(
+                  form_examples(*form, rule_.format, type == ValueType::kInt)),
+              .is_string = is_string(type)};
+    }
     if (rule_.domain == Domain::kInteger || type == ValueType::kInt) {
       return {.text = integer(), .is_string = is_string(type)};
     }
@@ -131,7 +136,11 @@ class ValueMaker {
     if (format_ == ExampleFormat::kJsonLines) {
       words.insert(words.end(), {"", " ", "null", "NaN", "\t\n\x01"});
     }
-    return draws_.of(words);
+    std::erase_if(words, [&](const std::string& each) {
+      return rule_.max_bytes &&
+             each.size() > static_cast<std::size_t>(*rule_.max_bytes);
+    });
+    return words.empty() ? "" : draws_.of(words);
   }
 
   const FeatureRule& rule_;
@@ -297,8 +306,11 @@ Examples make_examples(const Schema& schema, std::size_t count,
   Statistics statistics(statistics_options(schema));
   statistics.add(columns_of(examples, format));
   const StatisticsSummary summary = summarize(statistics);
+  // Means are of many rows, and not what one may be.
+  Schema of_rows = schema;
+  for (FeatureRule& rule : of_rows.features) rule.forget_moments();
   const CheckReport report =
-      check(schema, {.data = summary, .environment = environment});
+      check(of_rows, {.data = summary, .environment = environment});
   if (!report.has_errors()) return examples;
   Error error(ErrorCode::kInvalidArgument, "schema",
               "no {} examples at random are as it says", count);

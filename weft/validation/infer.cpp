@@ -33,11 +33,44 @@ bool can_be_listed(const FeatureSummary& feature, std::size_t most) {
   });
 }
 
+// Times and images are told before lists are: the days of one batch are those
+// of no other.
+bool infer_form(const FeatureSummary& feature, const InferOptions& options,
+                FeatureRule& rule) {
+  if (feature.values < options.least_formed) return false;
+  for (const Domain domain : {Domain::kTime, Domain::kImage}) {
+    const FormKind kind = *form_of(domain);
+    if (feature.forms.of(kind) < feature.values) continue;
+    const std::string format = feature.forms.most_frequent(kind);
+    const bool is_one = feature.forms.of(kind, format) == feature.values;
+    // Times in several formats are rather an error than a rule.
+    if (domain == Domain::kTime && !is_one) continue;
+    rule.domain = domain;
+    if (domain == Domain::kTime) rule.format = format;
+    return true;
+  }
+  return false;
+}
+
+void infer_language(const FeatureSummary& feature, const InferOptions& options,
+                    FeatureRule& rule) {
+  const auto due = options.language_share * static_cast<double>(feature.values);
+  if (feature.values < options.least_formed ||
+      feature.type != ValueType::kString ||
+      static_cast<double>(feature.forms.of(FormKind::kLanguage)) < due) {
+    return;
+  }
+  rule.domain = Domain::kLanguage;
+  rule.min_domain_mass = options.language_share;
+}
+
 void infer_domain(const FeatureSummary& feature, const InferOptions& options,
                   FeatureRule& rule) {
   if (feature.invalid_utf8 > 0) return;
   if (is_bool(feature)) {
     rule.domain = Domain::kBool;
+  } else if (infer_form(feature, options, rule)) {
+    return;
   } else if (feature.strings > 0 &&
              feature.integer_strings == feature.strings) {
     rule.domain = Domain::kInteger;
@@ -48,6 +81,8 @@ void infer_domain(const FeatureSummary& feature, const InferOptions& options,
       rule.values->push_back(value.text);
     }
     std::ranges::sort(*rule.values);
+  } else {
+    infer_language(feature, options, rule);
   }
 }
 

@@ -15,6 +15,10 @@ struct InferOptions {
   // values each with this much in common (the size of the intersection over
   // that of the union).
   double similarity = 0.5;
+  // From so many values on they are times, images or sentences: all of them, or
+  // of sentences this share.
+  std::uint64_t least_formed = 20;
+  double language_share = 0.8;
   std::size_t least_shared = 10;
   // Bounds of numbers as well: those seen. For a person to look at.
   bool suggests_ranges = false;

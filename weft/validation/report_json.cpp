@@ -52,6 +52,25 @@ Json numbers_json(const NumberSummary& numbers) {
   return json;
 }
 
+// How many values are times, images and sentences, and in which formats.
+Json forms_json(const FeatureSummary& feature) {
+  Json json = Json::object();
+  for (const auto& [kind, name] :
+       {std::pair(FormKind::kTime, "time"),
+        std::pair(FormKind::kImage, "image"),
+        std::pair(FormKind::kLanguage, "language")}) {
+    if (feature.forms.of(kind) == 0) continue;
+    Json formats = Json::object();
+    for (const std::string& format : formats_of(kind)) {
+      const std::uint64_t count = feature.forms.of(kind, format);
+      if (count > 0 && !format.empty()) formats[format] = count;
+    }
+    json[name] = {{"values", feature.forms.of(kind)}};
+    if (!formats.empty()) json[name]["formats"] = std::move(formats);
+  }
+  return json;
+}
+
 Json feature_json(const FeatureSummary& feature, bool has_weights) {
   Json json{{"name", shown_text(feature.name)},
             {"type", to_string(feature.type)},
@@ -77,6 +96,9 @@ Json feature_json(const FeatureSummary& feature, bool has_weights) {
                      {"max_bytes", feature.most_bytes},
                      {"invalid_utf8", feature.invalid_utf8}};
   }
+  if (Json forms = forms_json(feature); !forms.empty()) {
+    json["forms"] = std::move(forms);
+  }
   json["distinct"] = std::round(feature.distinct);
   json["is_exact"] = feature.is_exact;
   if (!feature.is_exact) json["count_error"] = feature.error;
@@ -97,6 +119,26 @@ Json feature_json(const FeatureSummary& feature, bool has_weights) {
   return json;
 }
 
+Json label_json(const StatisticsSummary& summary) {
+  Json features = Json::array();
+  for (const LabelAssociation& each : summary.associations) {
+    Json lifts = Json::array();
+    for (const Lift& lift : each.lifts) {
+      lifts.push_back({{"value", lift.value},
+                       {"label", shown_text(lift.label)},
+                       {"lift", lift.lift},
+                       {"count", lift.count}});
+    }
+    features.push_back({{"name", shown_text(each.feature)},
+                        {"mutual_information", each.bits},
+                        {"by_chance", each.by_chance},
+                        {"share", each.share},
+                        {"lifts", std::move(lifts)}});
+  }
+  return {{"name", shown_text(summary.label)},
+          {"features", std::move(features)}};
+}
+
 }  // namespace
 
 Json to_json(const StatisticsSummary& summary) {
@@ -114,6 +156,7 @@ Json to_json(const StatisticsSummary& summary) {
     }
     json["slices"] = std::move(slices);
   }
+  if (!summary.label.empty()) json["label"] = label_json(summary);
   return json;
 }
 

@@ -61,6 +61,21 @@ std::string distances_section(const CheckReport& report) {
          rows + "</tbody></table>\n";
 }
 
+std::string forms_text(const FeatureSummary& feature) {
+  std::string text;
+  for (const auto& [kind, name] :
+       {std::pair(FormKind::kTime, "times"),
+        std::pair(FormKind::kImage, "images"),
+        std::pair(FormKind::kLanguage, "sentences")}) {
+    const std::uint64_t count = feature.forms.of(kind);
+    if (count == 0) continue;
+    const std::string format = feature.forms.most_frequent(kind);
+    text += fmt::format("<br>{} {}{}{}", count_text(count), name,
+                        format.empty() ? "" : ", mostly ", html_text(format));
+  }
+  return text;
+}
+
 std::string facts_of(const FeatureSummary& feature) {
   std::string facts = fmt::format(
       "{} · {} missing ({:.3g} %) · {}{} different", to_string(feature.type),
@@ -85,6 +100,7 @@ std::string facts_of(const FeatureSummary& feature) {
       facts += fmt::format(" · {} no UTF-8", count_text(feature.invalid_utf8));
     }
   }
+  facts += forms_text(feature);
   for (const ListSummary& level : feature.levels) {
     if (level.least == 1 && level.most == 1) continue;
     facts += fmt::format("<br>lists of {} to {}, {} on average", level.least,
@@ -134,6 +150,36 @@ std::string features_section(const ReportPage& page,
   return text + "</div>\n";
 }
 
+std::string lifts_text(const LabelAssociation& association) {
+  std::string text;
+  for (const Lift& each : association.lifts) {
+    if (each.lift > 0.8 && each.lift < 1.25) continue;  // says next to nothing
+    text += fmt::format("{}{}: {} × {}", text.empty() ? "" : " · ",
+                        html_text(each.value, 40), brief(each.lift),
+                        html_text(each.label, 24));
+  }
+  return text;
+}
+
+std::string label_section(const StatisticsSummary& data) {
+  if (data.associations.empty()) return "";
+  std::string rows;
+  for (const LabelAssociation& each : data.associations) {
+    rows += fmt::format(
+        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}"
+        "</td><td class=\"number\">{:.1f} %</td><td>{}</td></tr>\n",
+        html_text(each.feature), brief(each.bits), brief(each.by_chance),
+        100 * each.share, lifts_text(each));
+  }
+  return fmt::format(
+      "<h2>What features say of {}</h2><table><thead><tr><th>feature</th>"
+      "<th class=\"number\">bits</th><th class=\"number\">by chance</th>"
+      "<th class=\"number\">of all</th><th>values by which the label is more "
+      "or less frequent, and how many times</th></tr></thead><tbody>\n{}"
+      "</tbody></table>\n",
+      html_text(data.label), rows);
+}
+
 }  // namespace
 
 std::string html_of(const ReportPage& page) {
@@ -144,6 +190,7 @@ std::string html_of(const ReportPage& page) {
   if (page.report != nullptr) {
     body += anomalies_section(*page.report) + distances_section(*page.report);
   }
+  body += label_section(page.data);
   body += features_section(page, page.data, "Features");
   for (const auto& [key, slice] : page.data.slices) {
     // A slice is compared with the whole, which is what it is for.

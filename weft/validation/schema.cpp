@@ -7,8 +7,8 @@
 namespace weft::validation {
 namespace {
 
-constexpr std::array<std::string_view, 5> kDomains = {"any", "bool", "integer",
-                                                      "number", "text"};
+constexpr std::array<std::string_view, kDomains> kDomainNames = {
+    "any", "bool", "integer", "number", "text", "time", "image", "language"};
 constexpr std::array<std::string_view, 7> kStages = {
     "planned",    "alpha", "debug_only", "disabled",
     "deprecated", "beta",  "production"};
@@ -22,7 +22,20 @@ bool holds(const std::vector<std::string>& all, const std::string& one) {
 }  // namespace
 
 std::string_view to_string(Domain domain) {
-  return kDomains[static_cast<std::size_t>(domain)];
+  return kDomainNames[static_cast<std::size_t>(domain)];
+}
+
+std::optional<FormKind> form_of(Domain domain) {
+  switch (domain) {
+    case Domain::kTime:
+      return FormKind::kTime;
+    case Domain::kImage:
+      return FormKind::kImage;
+    case Domain::kLanguage:
+      return FormKind::kLanguage;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::string_view to_string(Stage stage) {
@@ -31,6 +44,10 @@ std::string_view to_string(Stage stage) {
 
 std::string_view to_string(Severity severity) {
   return kSeverities[static_cast<std::size_t>(severity)];
+}
+
+void FeatureRule::forget_moments() {
+  for (auto* bound : {&min_mean, &max_mean, &min_std, &max_std}) bound->reset();
 }
 
 FeatureRule* Schema::find(std::string_view name) {

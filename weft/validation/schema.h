@@ -30,9 +30,21 @@ struct Threshold {
 };
 
 // What values are beyond their type.
-enum class Domain { kAny, kBool, kInteger, kNumber, kText };
-// "any", "bool", "integer", "number", "text".
+enum class Domain {
+  kAny,
+  kBool,
+  kInteger,
+  kNumber,
+  kText,
+  kTime,
+  kImage,
+  kLanguage
+};
+inline constexpr std::size_t kDomains = 8;
+// "any", "bool", "integer", "number", "text", "time", "image", "language".
 std::string_view to_string(Domain domain);
+// The form that the values of the domain have, if it is one of forms.
+std::optional<FormKind> form_of(Domain domain);
 
 // How far a feature has come. Up to kDeprecated nothing about it is checked.
 enum class Stage {
@@ -55,6 +67,7 @@ struct FeatureRule {
   std::optional<std::vector<std::int64_t>> shape = {};
   std::vector<ListBounds> value_count = {};
   Domain domain = Domain::kAny;
+  std::string format = {};  // of times and images; empty: any
   // All values there may be; or the name of a list that several features share.
   std::optional<std::vector<std::string>> values = {};
   std::string values_of = {};
@@ -62,6 +75,12 @@ struct FeatureRule {
   std::optional<Bound> max = {};
   bool disallow_nan = false;
   bool disallow_inf = false;
+  // Of mean and deviation; by weight where the data have weights.
+  std::optional<double> min_mean = {};
+  std::optional<double> max_mean = {};
+  std::optional<double> min_std = {};
+  std::optional<double> max_std = {};
+  std::optional<std::int64_t> max_bytes = {};  // of each value
   double min_domain_mass = 1;  // the share of values that must be in the domain
   std::optional<std::int64_t> min_distinct = {};
   std::optional<std::int64_t> max_distinct = {};
@@ -75,6 +94,8 @@ struct FeatureRule {
 
   bool operator==(const FeatureRule&) const = default;
 
+  // Takes the bounds of mean and deviation away.
+  void forget_moments();
   bool is_live() const { return !stage || *stage > Stage::kDeprecated; }
   bool is_required() const {
     return min_fraction.value_or(0) > 0 || min_count.value_or(0) > 0;

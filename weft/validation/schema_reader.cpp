@@ -198,14 +198,49 @@ void read_counts(FeatureRule& rule, SchemaTable& table,
   }
 }
 
+void read_format(FeatureRule& rule, SchemaTable& table) {
+  const auto format = table.text("format");
+  if (!format) return;
+  const std::optional<FormKind> form = form_of(rule.domain);
+  if (!form || *form == FormKind::kLanguage) {
+    table.fail(table.find("format"), "format",
+               "it is of the domains \"time\" and \"image\"");
+  }
+  const std::vector<std::string> known = formats_of(*form);
+  if (std::ranges::find(known, *format) == known.end()) {
+    const std::string near = nearest(*format, known);
+    table.fail(
+        table.find("format"), "format",
+        fmt::format(
+            "'{}' is not known{}", *format,
+            near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
+  }
+  rule.format = *format;
+}
+
+// A least and a most that may be given.
+void read_bounds_of(const std::string& what, SchemaTable& table,
+                    std::optional<double>& least, std::optional<double>& most) {
+  least = table.number("min_" + what, -HUGE_VAL, HUGE_VAL);
+  most = table.number("max_" + what, -HUGE_VAL, HUGE_VAL);
+  if (least && most && *least > *most) {
+    table.fail(table.find("min_" + what), "min_" + what,
+               fmt::format("min_{0} is above max_{0}", what));
+  }
+}
+
 void read_domain(FeatureRule& rule, SchemaTable& table, const Schema& schema) {
-  rule.domain = table.choice<Domain>("domain", 5).value_or(Domain::kAny);
+  rule.domain = table.choice<Domain>("domain", kDomains).value_or(Domain::kAny);
+  read_format(rule, table);
   rule.values = table.texts("values");
   rule.values_of = table.text("values_of").value_or("");
   rule.min = table.bound("min");
   rule.max = table.bound("max");
   rule.disallow_nan = table.flag("disallow_nan");
   rule.disallow_inf = table.flag("disallow_inf");
+  read_bounds_of("mean", table, rule.min_mean, rule.max_mean);
+  read_bounds_of("std", table, rule.min_std, rule.max_std);
+  rule.max_bytes = table.count("max_bytes");
   rule.min_domain_mass = table.number("min_domain_mass", 0, 1).value_or(1);
   rule.min_distinct = table.count("min_distinct");
   rule.max_distinct = table.count("max_distinct");

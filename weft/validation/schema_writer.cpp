@@ -68,12 +68,18 @@ void add_domain(const FeatureRule& rule, SectionKeys& keys) {
   if (rule.domain != Domain::kAny) {
     keys.add_text("domain", to_string(rule.domain));
   }
+  if (!rule.format.empty()) keys.add_text("format", rule.format);
   if (rule.values) keys.add("values", toml_strings(*rule.values));
   if (!rule.values_of.empty()) keys.add_text("values_of", rule.values_of);
   if (rule.min) keys.add("min", toml_number(*rule.min));
   if (rule.max) keys.add("max", toml_number(*rule.max));
   if (rule.disallow_nan) keys.add("disallow_nan", "true");
   if (rule.disallow_inf) keys.add("disallow_inf", "true");
+  keys.add("min_mean", rule.min_mean);
+  keys.add("max_mean", rule.max_mean);
+  keys.add("min_std", rule.min_std);
+  keys.add("max_std", rule.max_std);
+  keys.add("max_bytes", rule.max_bytes);
   if (rule.min_domain_mass != 1) {
     keys.add("min_domain_mass", toml_number(rule.min_domain_mass));
   }

@@ -9,7 +9,7 @@
 namespace weft::validation {
 namespace {
 
-constexpr std::string_view kMark = "weft statistics 1\n";
+constexpr std::string_view kMark = "weft statistics 2\n";
 
 const Column& column_of(const ColumnBatch& batch, const std::string& name,
                         std::string_view use) {
@@ -23,6 +23,10 @@ const Column& column_of(const ColumnBatch& batch, const std::string& name,
     error.hint(fmt::format("did you mean '{}'?", near));
   }
   throw error;
+}
+
+bool is_sliced(const StatisticsOptions& options, const std::string& name) {
+  return std::ranges::find(options.slices, name) != options.slices.end();
 }
 
 ByteSpan bytes_of(std::string_view text) {
@@ -77,13 +81,19 @@ void Statistics::add(const ColumnBatch& batch) {
   for (const Column& column : batch.columns) {
     feature(column.name).add(column, weights);
   }
-  for (const std::string& slice : options_.slices) add_slices(batch, slice);
+  for (const std::string& slice : options_.slices) {
+    add_slices(batch, slice, "slices");
+  }
+  if (!options_.label.empty() && !is_sliced(options_, options_.label)) {
+    add_slices(batch, options_.label, "label");
+  }
   rows_ += static_cast<std::uint64_t>(batch.rows);
   for (const double weight : weights) weight_ += weight;
 }
 
-void Statistics::add_slices(const ColumnBatch& batch, const std::string& name) {
-  const Column& column = column_of(batch, name, "slices");
+void Statistics::add_slices(const ColumnBatch& batch, const std::string& name,
+                            std::string_view use) {
+  const Column& column = column_of(batch, name, use);
   std::map<std::string, std::vector<std::int64_t>> rows;
   std::size_t next = 0;
   const std::vector<std::int64_t> counts = values_per_row(column);
@@ -104,13 +114,14 @@ void Statistics::add_slices(const ColumnBatch& batch, const std::string& name) {
     auto found = slices_.find(key);
     if (found == slices_.end()) {
       if (slices_.size() == kMostSlices) {
-        throw Error(ErrorCode::kInvalidArgument, "slices",
+        throw Error(ErrorCode::kInvalidArgument, std::string(use),
                     "'{}' has too many values: more than {} slices", name,
                     kMostSlices)
             .hint("slice by a feature that groups the rows");
       }
       StatisticsOptions options = options_;
       options.slices.clear();
+      options.label.clear();
       found = slices_.emplace(key, Statistics(std::move(options))).first;
     }
     found->second.add(select_rows(batch, list));
@@ -125,9 +136,10 @@ void Statistics::merge(const Statistics& other) {
     return;
   }
   if (options_ != other.options_) {
-    throw Error(ErrorCode::kInvalidArgument, "statistics",
-                "these were made with other options: weight, slices or how "
-                "many values are counted");
+    throw Error(
+        ErrorCode::kInvalidArgument, "statistics",
+        "these were made with other options: weight, slices, label or how "
+        "many values are counted");
   }
   for (const auto& [name, statistics] : other.features_) {
     feature(name).merge(statistics);
@@ -150,6 +162,7 @@ void Statistics::write(StateWriter& out) const {
   out.text(options_.weight);
   out.number<std::uint64_t>(options_.slices.size());
   for (const std::string& slice : options_.slices) out.text(slice);
+  out.text(options_.label);
   out.number(rows_);
   out.number(weight_);
   out.number<std::uint64_t>(features_.size());
@@ -175,6 +188,7 @@ Statistics Statistics::read(StateReader& in) {
   for (std::size_t left = in.count(8); left > 0; --left) {
     options.slices.push_back(in.text());
   }
+  options.label = in.text();
   Statistics statistics(std::move(options));
   statistics.rows_ = in.number<std::uint64_t>();
   statistics.weight_ = in.number<double>();

@@ -34,6 +34,9 @@ struct StatisticsOptions {
   // Features by whose values the rows are sliced: each value has statistics of
   // its own.
   std::vector<std::string> slices = {};
+  // A feature that the others are held against (label_association.h); none: no
+  // such. It has slices, too, which count towards the most there may be.
+  std::string label = {};
 
   bool operator==(const StatisticsOptions&) const = default;
 };
@@ -61,7 +64,7 @@ class Statistics {
       const {
     return features_;
   }
-  // They are called "feature=value".
+  // They are called "feature=value"; those of the label are among them.
   const std::map<std::string, Statistics>& slices() const { return slices_; }
 
   // What from_bytes() reads back, on any machine of this byte order. Throws
@@ -74,7 +77,8 @@ class Statistics {
   static Statistics read(StateReader& in);
   FeatureStatistics& feature(const std::string& name);
   std::vector<double> weights_of(const ColumnBatch& batch) const;
-  void add_slices(const ColumnBatch& batch, const std::string& name);
+  void add_slices(const ColumnBatch& batch, const std::string& name,
+                  std::string_view use);
 
   StatisticsOptions options_;
   std::uint64_t rows_ = 0;

@@ -71,6 +71,7 @@ FeatureSummary summary_of(const std::string& name,
                          .number_strings = profile.number_strings,
                          .numbers = {},
                          .invalid_utf8 = profile.invalid_utf8,
+                         .forms = profile.forms,
                          .distinct = feature.distinct(),
                          .is_exact = feature.counts().is_exact(),
                          .error = feature.counts().error(),
@@ -107,6 +108,16 @@ FeatureSummary summary_of(const std::string& name,
   return summary;
 }
 
+// Whether a slice is there for the label, and was not asked for beside.
+bool is_of_label_alone(const StatisticsOptions& options,
+                       const std::string& key) {
+  const auto is_of = [&](const std::string& feature) {
+    return key.starts_with(feature + "=") || key == feature + " is missing";
+  };
+  return !options.label.empty() && is_of(options.label) &&
+         std::ranges::none_of(options.slices, is_of);
+}
+
 }  // namespace
 
 std::string_view to_string(ValueType type) {
@@ -135,7 +146,12 @@ StatisticsSummary summarize(const Statistics& statistics) {
   for (const auto& [name, feature] : statistics.features()) {
     summary.features.push_back(summary_of(name, feature, statistics));
   }
+  summary.label = statistics.options().label;
+  if (!summary.label.empty()) {
+    summary.associations = associate(statistics, summary.label);
+  }
   for (const auto& [key, slice] : statistics.slices()) {
+    if (is_of_label_alone(statistics.options(), key)) continue;
     summary.slices.emplace_back(key, summarize(slice));
   }
   return summary;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/validation/histogram.h"
+#include "weft/validation/label_association.h"
 #include "weft/validation/statistics.h"
 
 namespace weft::validation {
@@ -67,6 +68,7 @@ struct FeatureSummary {
   std::uint64_t least_bytes = 0;
   std::uint64_t most_bytes = 0;
   std::uint64_t invalid_utf8 = 0;
+  FormCounts forms = {};
   double distinct = 0;
   // True where `counts` are all values with their exact counts; else they are
   // the frequent ones, and each may have come `error` times more.
@@ -85,7 +87,10 @@ struct StatisticsSummary {
   std::uint64_t rows = 0;
   std::optional<double> weight = {};
   std::vector<FeatureSummary> features;
+  // Those that were asked for; a label's are summed up below.
   std::vector<std::pair<std::string, StatisticsSummary>> slices;
+  std::string label = {};
+  std::vector<LabelAssociation> associations = {};
 
   const FeatureSummary* find(std::string_view name) const;
 };

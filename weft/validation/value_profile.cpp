@@ -21,10 +21,12 @@ bool ValueProfile::add(std::uint64_t hash, std::string_view text,
     if (value.kind == ValueKind::kInt) integer_strings += count;
     if (value.kind != ValueKind::kText) number_strings += count;
     if (!is_utf8(text)) invalid_utf8 += count;
+    forms.add_text(text.substr(0, kMostKeptBytes), count);
     return false;
   }
   if (value.kind == ValueKind::kInt) {
     integers += count;
+    forms.add_integer(value.integer, count);
     least_integer = std::min(least_integer, value.integer);
     most_integer = std::max(most_integer, value.integer);
   } else {
@@ -85,6 +87,7 @@ void ValueProfile::merge(const ValueProfile& other) {
   most_bytes = std::max(most_bytes, other.most_bytes);
   invalid_utf8 += other.invalid_utf8;
   distinct.merge(other.distinct);
+  forms.merge(other.forms);
 }
 
 void ValueProfile::write(StateWriter& out) const {
@@ -102,6 +105,7 @@ void ValueProfile::write(StateWriter& out) const {
   weighted.write(out);
   numbers.write(out);
   distinct.write(out);
+  forms.write(out);
 }
 
 ValueProfile ValueProfile::read(StateReader& in) {
@@ -122,6 +126,7 @@ ValueProfile ValueProfile::read(StateReader& in) {
   profile.weighted = Moments::read(in);
   profile.numbers = QuantileSketch::read(in);
   profile.distinct = HyperLogLog::read(in);
+  profile.forms = FormCounts::read(in);
   if (profile.numbers.count() + profile.nans + profile.positive_infinities +
           profile.negative_infinities !=
       profile.integers + profile.floats) {

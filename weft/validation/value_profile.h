@@ -10,6 +10,7 @@
 #include "weft/validation/moments.h"
 #include "weft/validation/quantile_sketch.h"
 #include "weft/validation/value_counts.h"
+#include "weft/validation/value_forms.h"
 
 namespace weft::validation {
 
@@ -59,6 +60,7 @@ class ValueProfile {
   std::uint64_t most_bytes = 0;
   std::uint64_t invalid_utf8 = 0;
   HyperLogLog distinct;
+  FormCounts forms;
 };
 
 }  // namespace weft::validation

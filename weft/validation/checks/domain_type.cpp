@@ -1,4 +1,5 @@
 // Whether what the schema says of values makes sense for their type.
+#include <algorithm>
 #include <set>
 
 #include "weft/validation/check.h"
@@ -9,6 +10,18 @@ namespace {
 using validation::Domain;
 using validation::FeatureRule;
 using validation::ValueType;
+
+// Whether values of the type can be in the format of times.
+bool can_be_times(const FeatureRule& rule, ValueType type) {
+  if (type == ValueType::kFloat) return false;
+  if (rule.format.empty()) return true;
+  return std::ranges::any_of(
+      validation::value_forms(), [&](const validation::ValueForm& form) {
+        return form.kind == validation::FormKind::kTime &&
+               form.format == rule.format &&
+               form.is_of_integers == (type == ValueType::kInt);
+      });
+}
 
 // What of the rule is for another type, or null.
 const char* misplaced(const FeatureRule& rule) {
@@ -21,6 +34,17 @@ const char* misplaced(const FeatureRule& rule) {
   if (is_list && rule.domain != Domain::kAny) return "a list and a domain";
   if (rule.domain == Domain::kBool && type == ValueType::kFloat) {
     return "true or false";
+  }
+  if (rule.domain == Domain::kTime && !can_be_times(rule, type)) {
+    return "a format of times";
+  }
+  if ((rule.domain == Domain::kImage || rule.domain == Domain::kLanguage) &&
+      type != ValueType::kString) {
+    return "a domain of texts";
+  }
+  if ((rule.min_mean || rule.max_mean || rule.min_std || rule.max_std) &&
+      type == ValueType::kString) {
+    return "a mean or deviation of numbers";
   }
   if ((is_number_text || rule.domain == Domain::kText) &&
       type != ValueType::kString) {
@@ -40,6 +64,8 @@ void check_domain_type(validation::FeatureCheck& feature) {
   if (const char* what = misplaced(rule)) {
     const auto type = to_string(*rule.type);
     rule.domain = Domain::kAny;
+    rule.format.clear();
+    rule.forget_moments();
     rule.values.reset();
     rule.values_of.clear();
     rule.min.reset();
