@@ -46,9 +46,8 @@ def flipped(row: Row) -> None:
     row["Y"] = ">50K" if row["Y"] == "<=50K" else "<=50K"
 
 
-# What is damaged, and in what share of the rows: all that a reader takes; labels in
-# fewer, as a model of
-# mostly wrong ones is told by any test.
+# What is damaged, and in what share of the rows: as many as a reader takes; labels
+# in fewer, as a model of mostly wrong ones is told by any test.
 DAMAGES: tuple[tuple[Callable[[Row], None], float], ...] = (
     (pinned, 1), (other_unit, 1), (renamed, 1), (lost, 0.9), (flipped, 0.4))
 # What the owner knows beside what is inferred: the hours of a week, and that

@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
 # Data and promises, from the first look at a table to the last dividend, on the
 # census data Adult:
-#   examples/books/run.sh [FOLDER]
+#   examples/books/run.sh [--data DIR] [FOLDER]
 # A schema is made of the training part, and finds what is wrong with a damaged
 # copy; two models are trained under a privacy budget, which refuses the third; a
 # gate takes the better one; a market pays those who own the data; and the ledger
 # that all of it was written to is verified. docs/books.md explains each promise.
 #
-# Data: WEFT_DATA, or what `weft data fetch adult` downloads.
+# Data: adult.data and adult.test in DIR; without it those below WEFT_DATA, or what
+# `weft data fetch adult` downloads. WEFT_BIN is a program that is built already.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+data=""
+if [[ "${1:-}" == --data ]]; then
+  data="$(realpath "${2:?--data needs a folder}")"
+  shift 2
+fi
 folder="${1:-$PWD/books}"
-# Once, before the first command is timed by a reader's patience.
-"$root/bin/weft" --version
-weft() { "$root/build/bin/weft" "$@"; }
+if [[ -z "${WEFT_BIN:-}" ]]; then
+  # Once, before the first command is timed by a reader's patience.
+  "$root/bin/weft" --version
+  WEFT_BIN="$root/build/bin/weft"
+fi
+weft() { "$WEFT_BIN" "$@"; }
 say() { printf '\n== %s\n' "$*"; }
 
 if [[ -e "$folder/books.db" ]]; then
@@ -23,8 +32,14 @@ if [[ -e "$folder/books.db" ]]; then
 fi
 mkdir -p "$folder"
 cd "$folder"
-data="${WEFT_DATA:-$HOME/.cache/weft/data}/adult"
-[[ -f "$data/adult.data" ]] || weft data fetch adult
+if [[ -z "$data" ]]; then
+  data="${WEFT_DATA:-$HOME/.cache/weft/data}/adult"
+  [[ -f "$data/adult.data" ]] || weft data fetch adult
+fi
+# Where trainings and the gate find it by its name.
+mkdir data
+ln -s "$data" data/adult
+export WEFT_DATA="$PWD/data"
 
 say "1. Are the data right?"
 weft validate infer "$data/adult.data" -o adult-schema.toml
@@ -111,7 +126,8 @@ send submit_job task=training owners="$(cat anna)" epochs=2 \
   contents="$(sed 's/content=\([0-9a-f]*\).*/\1/' <<< "$shard")" \
   $(weft market measure job.toml --store store) \
   gas=60000 seconds=600 patience=3600 redundancy=1 --key buyer.key
-weft market keys books.db --keys anna.shards --socket anna.socket &
+# The program itself and not the function, whose shell it would outlive.
+"$WEFT_BIN" market keys books.db --keys anna.shards --socket anna.socket &
 keys=$!
 trap 'kill "$keys" 2>/dev/null || true' EXIT
 until [[ -S anna.socket ]]; do sleep 0.1; done
