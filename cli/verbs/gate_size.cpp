@@ -30,6 +30,10 @@ Json gate_plan_json(const GateTerms& terms, const GatePlan& plan) {
                           {"most", answer.filter->most}};
       clause["points_without"] = answer.points_without;
     }
+    for (const BoundAnswer& each :
+         answers_for(terms, terms.condition.clauses[i])) {
+      clause["bounds"][each.bound] = each.points;
+    }
     clauses.push_back(clause);
   }
   return {{"condition", to_string(terms.condition)},

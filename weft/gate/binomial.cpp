@@ -87,6 +87,41 @@ double log_worst_deviation(std::int64_t tries, double tolerance) {
   return worst;
 }
 
+std::int64_t count_above(std::int64_t tries, double share) {
+  constexpr double kRounding = 1e-6;
+  return static_cast<std::int64_t>(
+             std::floor(static_cast<double>(tries) * share - kRounding)) +
+         1;
+}
+
+std::optional<std::int64_t> least_tries(
+    std::int64_t high, const std::function<bool(std::int64_t)>& holds) {
+  std::int64_t low = 0;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (holds(middle) ? high : low) = middle;
+  }
+  // Probabilities fall with the tries but for the steps of counts.
+  constexpr std::int64_t kMostSteps = 4096;
+  for (std::int64_t tries = high; tries < high + kMostSteps; ++tries) {
+    if (holds(tries)) return tries;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> tries_at_share(double share, double tolerance,
+                                           double log_probability) {
+  WEFT_CHECK(share > 0 && tolerance > 0 && share + tolerance < 1);
+  const double hoeffding = -log_probability / (2 * tolerance * tolerance);
+  if (!(hoeffding < static_cast<double>(kMostExactTries))) return std::nullopt;
+  return least_tries(
+      static_cast<std::int64_t>(hoeffding) + 1, [&](std::int64_t tries) {
+        return log_binomial_tail(tries, share,
+                                 count_above(tries, share + tolerance)) <=
+               log_probability - kExactSlack;
+      });
+}
+
 std::int64_t tries_for_deviation(double tolerance, double log_probability) {
   const auto holds = [&](std::int64_t tries) {
     return log_deviation_at(tries, tolerance, worst_count(tries, tolerance)) <=

@@ -25,13 +25,32 @@ std::optional<OneVariable> as_one_variable(const GateClause& clause) {
   return found;
 }
 
-std::optional<double> tolerance_of_gain(const GateClause& clause) {
+bool is_risk_above(const GateTerms& terms, bool is_greater) {
+  return is_greater == (terms.mode == GateMode::kFpFree);
+}
+
+std::optional<GainClause> as_gain(const GateClause& clause) {
   if (!clause.needs_labels() || !clause.cancels_where_models_agree() ||
       !clause.of(GateVariable::kDifferent).is_zero()) {
     return std::nullopt;
   }
-  return clause.tolerance.value() /
-         std::abs(clause.of(GateVariable::kNew).value());
+  const double factor = clause.of(GateVariable::kNew).value();
+  return GainClause{.is_greater = clause.is_greater == (factor > 0),
+                    .threshold = clause.threshold.value() / factor,
+                    .tolerance = clause.tolerance.value() / std::abs(factor)};
+}
+
+std::optional<OneVariable> bounded_difference(const GateCondition& condition) {
+  std::optional<OneVariable> least;
+  for (const GateClause& clause : condition.clauses) {
+    const auto bound = as_one_variable(clause);
+    if (!bound || bound->variable != GateVariable::kDifferent ||
+        bound->is_greater || bound->threshold <= 0 || bound->threshold >= 1) {
+      continue;
+    }
+    if (!least || bound->threshold < least->threshold) least = bound;
+  }
+  return least;
 }
 
 }  // namespace weft

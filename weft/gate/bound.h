@@ -71,8 +71,21 @@ struct OneVariable {
 // Nothing for a clause of several variables.
 std::optional<OneVariable> as_one_variable(const GateClause& clause);
 
+// Whether what must not happen to a clause is that its sum is found too high,
+// where it is at its threshold: it passes then, or fails where it must not.
+bool is_risk_above(const GateTerms& terms, bool is_greater);
+
 // A clause of the difference of accuracies, `n - o > threshold +/- tolerance`
-// or with `<`, as the tolerance of n - o; nothing for another one.
-std::optional<double> tolerance_of_gain(const GateClause& clause);
+// or with `<`; nothing for another one.
+struct GainClause {
+  bool is_greater;
+  double threshold;
+  double tolerance;
+};
+std::optional<GainClause> as_gain(const GateClause& clause);
+
+// `d < most +/- tolerance` with the least `most` of the condition's clauses;
+// nothing where none bounds how far models differ.
+std::optional<OneVariable> bounded_difference(const GateCondition& condition);
 
 }  // namespace weft

@@ -9,12 +9,10 @@ namespace weft {
 namespace {
 
 BoundAnswer best_bound(const BoundQuestion& question) {
-  std::optional<BoundAnswer> best;
-  for (const GateBoundDef& bound : gate_bound_registry().all()) {
-    const auto answer = bound.answer(question);
-    if (answer && (!best || answer->points < best->points)) best = answer;
-  }
-  if (best) return *best;
+  const std::vector<BoundAnswer> answers =
+      answers_for(question.terms, question.clause);
+  const auto best = std::ranges::min_element(answers, {}, &BoundAnswer::points);
+  if (best != answers.end()) return *best;
   throw Error(ErrorCode::kInvalidArgument, "gate",
               "no test set of up to {} points could judge '{}'", kMostPoints,
               to_string(question.clause))
@@ -37,9 +35,8 @@ std::vector<std::string> hints_for(const GateTerms& terms,
                     labels));
   }
   const bool has_gain = std::ranges::any_of(
-      terms.condition.clauses, [](const GateClause& clause) {
-        return tolerance_of_gain(clause).has_value();
-      });
+      terms.condition.clauses,
+      [](const GateClause& clause) { return as_gain(clause).has_value(); });
   const bool knows_difference = std::ranges::any_of(
       plan.clauses,
       [](const BoundAnswer& answer) { return answer.difference > 0; });
@@ -53,6 +50,17 @@ std::vector<std::string> hints_for(const GateTerms& terms,
 }
 
 }  // namespace
+
+std::vector<BoundAnswer> answers_for(const GateTerms& terms,
+                                     const GateClause& clause) {
+  std::vector<BoundAnswer> answers;
+  for (const GateBoundDef& bound : gate_bound_registry().all()) {
+    if (auto answer = bound.answer({terms, clause, log_failure(terms)})) {
+      answers.push_back(std::move(*answer));
+    }
+  }
+  return answers;
+}
 
 GatePlan plan_gate(const GateTerms& terms) {
   WEFT_CHECK(!terms.condition.clauses.empty() && terms.steps > 0 &&

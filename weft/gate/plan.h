@@ -36,6 +36,10 @@ struct GatePlan {
 // More labels than people make for a test (Renggli et al., section 5).
 inline constexpr std::int64_t kPracticalLabels = 60'000;
 
+// What each bound that applies to a clause would take.
+std::vector<BoundAnswer> answers_for(const GateTerms& terms,
+                                     const GateClause& clause);
+
 // Throws Error(kInvalidArgument) for terms that no set of kMostPoints meets.
 GatePlan plan_gate(const GateTerms& terms);
 

@@ -34,10 +34,10 @@ BoundAnswer answer_known(const BoundQuestion& question, std::int64_t points) {
 
 std::optional<BoundAnswer> answer_implicit_difference(
     const BoundQuestion& question) {
-  const auto gain = tolerance_of_gain(question.clause);
+  const auto gain = as_gain(question.clause);
   const double p = question.terms.difference;
   if (!gain || p <= 0 || p >= 1) return std::nullopt;
-  const double rate = bennett_rate(p, *gain);
+  const double rate = bennett_rate(p, gain->tolerance);
   if (question.terms.is_difference_known) {
     const auto points =
         whole_points((std::numbers::ln2 - question.log_failure) / rate);

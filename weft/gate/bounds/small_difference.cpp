@@ -12,36 +12,23 @@
 namespace weft {
 namespace {
 
-// The least of A + 2 B, and nothing where no clause bounds d.
-std::optional<double> bounded_difference(const GateCondition& condition) {
-  std::optional<double> least;
-  for (const GateClause& clause : condition.clauses) {
-    const auto bound = as_one_variable(clause);
-    if (!bound || bound->variable != GateVariable::kDifferent ||
-        bound->is_greater || bound->threshold <= 0) {
-      continue;
-    }
-    const double difference = bound->threshold + 2 * bound->tolerance;
-    if (difference < least.value_or(1)) least = difference;
-  }
-  return least;
-}
-
 std::optional<BoundAnswer> answer_small_difference(
     const BoundQuestion& question) {
-  const auto tolerance = tolerance_of_gain(question.clause);
-  const auto difference = bounded_difference(question.terms.condition);
-  if (!tolerance || !difference) return std::nullopt;
+  const auto gain = as_gain(question.clause);
+  const auto bound = bounded_difference(question.terms.condition);
+  if (!gain || !bound) return std::nullopt;
+  const double difference = bound->threshold + 2 * bound->tolerance;
+  if (difference >= 1) return std::nullopt;
   const auto points = whole_points((std::numbers::ln2 - question.log_failure) /
-                                   bennett_rate(*difference, *tolerance));
+                                   bennett_rate(difference, gain->tolerance));
   if (!points) return std::nullopt;
   return BoundAnswer{
       .bound = "small-difference",
       .points = *points,
-      .difference = *difference,
+      .difference = difference,
       .why = fmt::format("the condition lets the models differ on {:.4g} of "
                          "the points at most",
-                         *difference)};
+                         difference)};
 }
 
 }  // namespace
