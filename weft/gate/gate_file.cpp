@@ -56,6 +56,7 @@ class GateReader {
                       .points = text("points"),
                       .recipe = text("recipe"),
                       .part = text("part"),
+                      .schema = text("schema"),
                       .labels = text("labels"),
                       .results = text("results"),
                       .notify = std::get<std::vector<std::string>>(
@@ -137,6 +138,11 @@ std::vector<OptionSpec> gate_options() {
        .value = GateConfig().part,
        .summary = "which part of the recipe's data",
        .choices = {"test", "valid", "train"}},
+      {.name = "schema",
+       .value = std::string(),
+       .summary = "a schema of weft validate that the points must meet before "
+                  "a test set is drawn of them; in its environment gate where "
+                  "it has one"},
       {.name = "labels",
        .value = std::string("data"),
        .summary = "where labels come from: data (they stand beside the "
@@ -207,6 +213,7 @@ std::string to_json(const GateConfig& config) {
                         {"points", config.points},
                         {"recipe", config.recipe},
                         {"part", config.part},
+                        {"schema", config.schema},
                         {"labels", config.labels},
                         {"results", config.results},
                         {"notify", config.notify}}
@@ -228,6 +235,7 @@ GateConfig gate_config_from_json(std::string_view text) {
             .points = json.at("points"),
             .recipe = json.at("recipe"),
             .part = json.at("part"),
+            .schema = json.at("schema"),
             .labels = json.at("labels"),
             .results = json.at("results"),
             .notify = json.at("notify")};

@@ -119,6 +119,7 @@ void Gate::init(const std::filesystem::path& old, bool replaces) {
         .hint("results = \"FILE\" or notify = [\"COMMAND\"] names who may");
   }
   const auto source = make_label_source(config.labels, file_.folder());
+  check_points(file_);
   std::vector<std::string> old_says;
   if (!old.empty()) old_says = predictions_for(points(), old);
   plan();

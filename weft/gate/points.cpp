@@ -5,6 +5,8 @@
 
 #include "weft/gate/id_table.h"
 #include "weft/ledger/record.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/validation/required.h"
 
 namespace weft {
 namespace {
@@ -48,6 +50,20 @@ std::unique_ptr<GatePoints> open_points(const GateFile& file) {
              ? open_points_of_recipe(file.folder() / file.config.recipe,
                                      file.config.part)
              : open_points_of_table(file.folder() / file.config.points);
+}
+
+void check_points(const GateFile& file) {
+  const GateConfig& config = file.config;
+  if (config.schema.empty()) return;
+  validation::RowRequest rows{.data = config.points};
+  if (config.points.empty()) {
+    const DataRecipe data = load_recipe(file.folder() / config.recipe).data;
+    rows = {.data = data.name, .folder = data.folder, .part = config.part};
+  } else {
+    rows.data = (file.folder() / config.points).string();
+  }
+  validation::require_schema(file.folder() / config.schema, rows, "gate",
+                             "gate.schema");
 }
 
 std::vector<std::string> predictions_for(const GatePoints& points,

@@ -42,6 +42,10 @@ class GatePoints {
 // comes twice.
 std::unique_ptr<GatePoints> open_points(const GateFile& file);
 
+// Throws Error(kDataLoss) for points that are not as the gate's schema says, and
+// what reading either throws. Without a schema nothing is looked at.
+void check_points(const GateFile& file);
+
 // One file each.
 std::unique_ptr<GatePoints> open_points_of_recipe(
     const std::filesystem::path& recipe, const std::string& part);
