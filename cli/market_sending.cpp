@@ -6,17 +6,17 @@
 
 namespace weft::cli {
 
-std::vector<market::SecretKey> validators_in(
+std::vector<market::SigningKey> validators_in(
     const std::vector<std::string>& files) {
-  std::vector<market::SecretKey> keys;
+  std::vector<market::SigningKey> keys;
   for (const std::string& file : files) {
-    keys.push_back(market::SecretKey::read(file));
+    keys.push_back(market::SigningKey::read(file));
   }
   return keys;
 }
 
 market::Transaction next_transaction(market::Market& market,
-                                     const market::SecretKey& key,
+                                     const market::SigningKey& key,
                                      const std::string& what,
                                      market::Fields fields) {
   const market::State& state = market.current();

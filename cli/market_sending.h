@@ -9,12 +9,12 @@
 namespace weft::cli {
 
 // The keys in these files.
-std::vector<market::SecretKey> validators_in(
+std::vector<market::SigningKey> validators_in(
     const std::vector<std::string>& files);
 
 // The next transaction of that key.
 market::Transaction next_transaction(market::Market& market,
-                                     const market::SecretKey& key,
+                                     const market::SigningKey& key,
                                      const std::string& what,
                                      market::Fields fields);
 

@@ -40,7 +40,7 @@ void train_on(Recipe recipe, const DatasetRef& data, const fs::path& folder) {
 Told attestation(const std::string& recipe, const fs::path& folder) {
   const fs::path key = folder / "machine.key";
   fs::remove(key);
-  market::SecretKey().write(key);
+  market::SigningKey().write(key);
   const Watch measuring;
   const auto platform = market::software_platform(key, recipe, "training");
   const double measured = measuring.seconds();

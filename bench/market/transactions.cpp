@@ -9,16 +9,16 @@
 namespace weft::market_bench {
 namespace {
 
-using market::SecretKey;
+using market::SigningKey;
 using market::Transaction;
 
 constexpr std::int64_t kAccounts = 1000;
 constexpr std::size_t kTransactionsOfBlock = 1000;
 
-SecretKey key_number(std::int64_t i) {
+SigningKey key_number(std::int64_t i) {
   const market::Digest seed =
       market::digest_of_bytes("bench account " + std::to_string(i));
-  return SecretKey(std::span<const std::uint8_t, 32>(seed));
+  return SigningKey(std::span<const std::uint8_t, 32>(seed));
 }
 
 market::Fields payment(const market::PublicKey& to, std::int64_t amount) {
@@ -28,7 +28,7 @@ market::Fields payment(const market::PublicKey& to, std::int64_t amount) {
   return fields;
 }
 
-std::vector<Transaction> transfers(const std::vector<SecretKey>& keys,
+std::vector<Transaction> transfers(const std::vector<SigningKey>& keys,
                                    const market::Digest& market,
                                    std::int64_t count) {
   std::vector<Transaction> made;
@@ -43,7 +43,7 @@ std::vector<Transaction> transfers(const std::vector<SecretKey>& keys,
 }
 
 double verify_microseconds(const std::vector<Transaction>& transactions,
-                           const std::vector<SecretKey>& keys) {
+                           const std::vector<SigningKey>& keys) {
   const std::size_t some = std::min<std::size_t>(transactions.size(), 2000);
   const Watch watch;
   for (std::size_t i = 0; i < some; ++i) {
@@ -57,9 +57,9 @@ double verify_microseconds(const std::vector<Transaction>& transactions,
 }  // namespace
 
 Told measure_transactions(std::int64_t count) {
-  std::vector<SecretKey> keys;
+  std::vector<SigningKey> keys;
   for (std::int64_t i = 0; i < kAccounts; ++i) keys.push_back(key_number(i));
-  const SecretKey treasurer;
+  const SigningKey treasurer;
   const std::string genesis =
       market::to_json({.name = "bench", .treasurer = treasurer.public_key()});
   market::State state = market::beginning_of(genesis);

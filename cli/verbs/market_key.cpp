@@ -17,20 +17,20 @@ struct MarketKeyArguments {
 };
 
 void make_key(const MarketKeyArguments& arguments) {
-  using market::SecretKey;
+  using market::SigningKey;
   if (!arguments.certified.empty()) {
     const auto machine =
         market::key_from_text(arguments.certified, "--certify");
     fmt::print("{}\n", market::to_hex(market::certify_machine(
-                           SecretKey::read(arguments.file), machine)));
+                           SigningKey::read(arguments.file), machine)));
     return;
   }
   if (arguments.is_shown) {
     fmt::print("{}\n",
-               market::to_hex(SecretKey::read(arguments.file).public_key()));
+               market::to_hex(SigningKey::read(arguments.file).public_key()));
     return;
   }
-  const SecretKey key;
+  const SigningKey key;
   key.write(arguments.file);
   fmt::print("{}\n", market::to_hex(key.public_key()));
 }

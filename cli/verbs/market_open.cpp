@@ -28,7 +28,7 @@ void add_market_open(CLI::App& verb) {
   verb.callback([arguments] {
     write_file(arguments->out,
                market::read_result(arguments->sealed,
-                                   market::SecretKey::read(arguments->key)));
+                                   market::SigningKey::read(arguments->key)));
   });
 }
 

@@ -34,7 +34,7 @@ std::string of_rank(std::string text, int rank) {
 
 void keep(const MarketReplicaArguments& arguments, Transport& transport) {
   const int rank = transport.rank();
-  const auto key = market::SecretKey::read(of_rank(arguments.key, rank));
+  const auto key = market::SigningKey::read(of_rank(arguments.key, rank));
   Ledger ledger = Ledger::open(of_rank(arguments.ledger, rank));
   market::Market market(ledger);
   Engine engine(transport, {.timeout = arguments.timeout});

@@ -45,7 +45,7 @@ market::Fields fields_from(const market::TransactionDef& def,
 
 void send_transaction(const MarketSendArguments& arguments) {
   const auto& def = market_transaction_registry().get(arguments.what);
-  const auto key = market::SecretKey::read(arguments.key);
+  const auto key = market::SigningKey::read(arguments.key);
   Ledger ledger = Ledger::open(arguments.ledger);
   market::Market market(ledger, validators_in(arguments.validators));
   const market::Transaction transaction = next_transaction(

@@ -41,7 +41,7 @@ void add_setting_options(CLI::App& verb, market::WorkerSetting& setting) {
 }
 
 void work(const MarketWorkArguments& arguments) {
-  const auto key = market::SecretKey::read(arguments.key);
+  const auto key = market::SigningKey::read(arguments.key);
   Ledger ledger = Ledger::open(arguments.setting.ledger);
   market::Market market(ledger);
   const auto told = [](const std::string& line) {

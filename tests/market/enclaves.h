@@ -76,7 +76,7 @@ class EnclaveTest : public testing::Test {
     contents_.push_back(content);
     keys_[owner] = {{content, key}};
   }
-  market::Transaction make(const market::SecretKey& key, std::string_view what,
+  market::Transaction make(const market::SigningKey& key, std::string_view what,
                            const market::Fields& fields,
                            std::int64_t later = 0) {
     const auto& accounts = market_->current().accounts;
@@ -93,7 +93,7 @@ class EnclaveTest : public testing::Test {
     for (const auto& refusal : draft.refused) ADD_FAILURE() << refusal.why;
     market_->append(draft.block);
   }
-  void send(const market::SecretKey& key, std::string_view what,
+  void send(const market::SigningKey& key, std::string_view what,
             const market::Fields& fields) {
     append({make(key, what, fields)});
   }
@@ -216,8 +216,8 @@ class EnclaveTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  market::SecretKey machine_;
-  market::SecretKey worker_;
+  market::SigningKey machine_;
+  market::SigningKey worker_;
   Ledger ledger_;
   std::optional<market::Market> market_;
   std::vector<market::Digest> contents_;

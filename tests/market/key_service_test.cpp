@@ -25,7 +25,7 @@ class KeyServiceTest : public EnclaveTest {
                 .contents = {contents_[0]}};
   }
   market::Signature sign(const KeyRequest& request,
-                         const market::SecretKey& key) const {
+                         const market::SigningKey& key) const {
     return key.sign("weft market key request", market::bytes_of(request));
   }
   void expect_refused(const KeyRequest& request, const std::string& why) {
@@ -65,7 +65,7 @@ TEST_F(KeyServiceTest, RefusesStaleNonces) {
 
 TEST_F(KeyServiceTest, RefusesOtherMachinesAndChangedRequests) {
   market::KeyService service(*market_, keys_["anna"]);
-  const market::SecretKey stranger;
+  const market::SigningKey stranger;
   expect_error(ErrorCode::kInvalidArgument, {"not signed by the machine"},
                [&] { service.release(request_, sign(request_, stranger)); });
   KeyRequest redirected = request_;

@@ -14,8 +14,8 @@ using market::Replica;
 using market::Transaction;
 
 TEST(EnvelopeTest, IsGoodForItsPlaceAlone) {
-  const market::SecretKey anna;
-  const market::SecretKey eve;
+  const market::SigningKey anna;
+  const market::SigningKey eve;
   const market::Place place{MarketScene::digest("today"), 7, "signature"};
   const std::string envelope = market::seal_envelope(anna, place, "yes");
   EXPECT_EQ(market::open_envelope(anna.public_key(), place, envelope), "yes");
@@ -40,7 +40,7 @@ TEST(EnvelopeTest, IsGoodForItsPlaceAlone) {
 class ReplicaTest : public testing::Test {
  protected:
   static constexpr int kStranger = 9;  // has a ledger, and is no validator
-  static market::SecretKey validator(int i) {
+  static market::SigningKey validator(int i) {
     return key_named("validator " + std::to_string(i));
   }
   ReplicaTest() {
@@ -72,7 +72,7 @@ class ReplicaTest : public testing::Test {
       Market market(ledger);
       Engine engine(transport, {.timeout = 30});
       Communicator all(transport);
-      const market::SecretKey key = validator(which);
+      const market::SigningKey key = validator(which);
       Replica replica(market, key, engine, all, [](const std::string&) {});
       for (int i = 0; i < rounds; ++i) {
         if (before) before(which, market);

@@ -10,9 +10,9 @@
 
 namespace weft::test {
 
-inline market::SecretKey key_named(const std::string& name) {
+inline market::SigningKey key_named(const std::string& name) {
   const market::Digest seed = market::digest_of_bytes("test key of " + name);
-  return market::SecretKey(std::span<const std::uint8_t, 32>(seed));
+  return market::SigningKey(std::span<const std::uint8_t, 32>(seed));
 }
 
 class MarketScene {

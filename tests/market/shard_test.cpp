@@ -108,23 +108,23 @@ TEST(ShardKeysTest, AreForTheirOwnerAlone) {
   expect_error(ErrorCode::kInvalidArgument, {"others may read"},
                [&] { market::read_shard_keys(path); });
   const fs::path secret = folder.path() / "key";
-  const market::SecretKey key;
+  const market::SigningKey key;
   key.write(secret);
-  EXPECT_EQ(market::SecretKey::read(secret).public_key(), key.public_key());
+  EXPECT_EQ(market::SigningKey::read(secret).public_key(), key.public_key());
   EXPECT_THROW(key.write(secret), Error);
   fs::permissions(secret, fs::perms(0640));
   expect_error(ErrorCode::kInvalidArgument, {"others may read this key"},
-               [&] { market::SecretKey::read(secret); });
+               [&] { market::SigningKey::read(secret); });
 }
 
 TEST(ResultTest, IsForItsPayerAlone) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "result";
-  const market::SecretKey payer;
+  const market::SigningKey payer;
   market::write_result(path, payer.public_key(), "the model");
   EXPECT_EQ(market::read_result(path, payer), "the model");
   EXPECT_EQ(bytes_of_file(path).find("model"), std::string::npos);
-  const market::SecretKey other;
+  const market::SigningKey other;
   expect_error(ErrorCode::kDataLoss, {"no result for this key"},
                [&] { market::read_result(path, other); });
 }

@@ -166,7 +166,7 @@ Digest digest_of(const Block& block) {
   return digest_of_bytes(to_json(plain));
 }
 
-Signature sign_block(const SecretKey& validator, const Block& block) {
+Signature sign_block(const SigningKey& validator, const Block& block) {
   return validator.sign(kBlockContext, to_hex(digest_of(block)));
 }
 

@@ -34,7 +34,7 @@ Block parse_block(std::string_view text);
 
 // All of it but the signatures.
 Digest digest_of(const Block& block);
-Signature sign_block(const SecretKey& validator, const Block& block);
+Signature sign_block(const SigningKey& validator, const Block& block);
 // How many different validators have signed it. Throws Error(kInvalidArgument)
 // for a signature that is none, or is not of a validator's.
 std::size_t count_signatures(const Genesis& genesis, const Block& block);

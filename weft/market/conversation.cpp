@@ -58,7 +58,7 @@ std::string drawn_hello(const PublicKey& key) {
 
 }  // namespace
 
-std::string seal_envelope(const SecretKey& from, const Place& place,
+std::string seal_envelope(const SigningKey& from, const Place& place,
                           std::string_view text) {
   return to_hex(from.sign(kEnvelopeContext, placed(place, text))) +
          std::string(text);
@@ -81,7 +81,7 @@ std::string open_envelope(const PublicKey& from, const Place& place,
 }
 
 Conversation::Conversation(Engine& engine, Communicator& communicator,
-                           const SecretKey& key,
+                           const SigningKey& key,
                            const std::vector<PublicKey>& validators)
     : engine_(engine), communicator_(communicator), key_(key) {
   const std::vector<std::string> hellos =

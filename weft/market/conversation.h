@@ -28,7 +28,7 @@ struct Place {
   std::int64_t step = 0;
   std::string phase;  // "signature"
 };
-std::string seal_envelope(const SecretKey& from, const Place& place,
+std::string seal_envelope(const SigningKey& from, const Place& place,
                           std::string_view text);
 std::string open_envelope(const PublicKey& from, const Place& place,
                           std::string_view envelope);
@@ -37,8 +37,8 @@ class Conversation {
  public:
   // Collective. Throws Error(kInvalidArgument), on all ranks, where a rank has
   // the key of no validator or of another rank's.
-  Conversation(Engine& engine, Communicator& communicator, const SecretKey& key,
-               const std::vector<PublicKey>& validators);
+  Conversation(Engine& engine, Communicator& communicator,
+               const SigningKey& key, const std::vector<PublicKey>& validators);
 
   int rank() const { return communicator_.rank(); }
   int size() const { return communicator_.size(); }
@@ -56,7 +56,7 @@ class Conversation {
 
   Engine& engine_;
   Communicator& communicator_;
-  const SecretKey& key_;
+  const SigningKey& key_;
   std::vector<PublicKey> ranks_;
   Digest name_{};
   std::int64_t step_ = 0;

@@ -106,7 +106,7 @@ std::string bytes_of(const Report& report) {
   return bytes;
 }
 
-Signature sign_report(const SecretKey& machine, const Report& report) {
+Signature sign_report(const SigningKey& machine, const Report& report) {
   return machine.sign(kReportContext, bytes_of(report));
 }
 
@@ -115,7 +115,7 @@ bool is_signed(const Report& report, const Signature& signature,
   return is_signed_by(machine, signature, kReportContext, bytes_of(report));
 }
 
-Signature certify_machine(const SecretKey& vendor, const PublicKey& machine) {
+Signature certify_machine(const SigningKey& vendor, const PublicKey& machine) {
   return vendor.sign(kMachineContext, view_of(machine));
 }
 

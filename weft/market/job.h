@@ -45,12 +45,12 @@ struct Report {
 };
 // What a machine signs.
 std::string bytes_of(const Report& report);
-Signature sign_report(const SecretKey& machine, const Report& report);
+Signature sign_report(const SigningKey& machine, const Report& report);
 bool is_signed(const Report& report, const Signature& signature,
                const PublicKey& machine);
 
 // A machine's key, which whoever made the machine vouches for.
-Signature certify_machine(const SecretKey& vendor, const PublicKey& machine);
+Signature certify_machine(const SigningKey& vendor, const PublicKey& machine);
 bool is_certified(const PublicKey& vendor, const PublicKey& machine,
                   const Signature& certificate);
 

@@ -30,29 +30,29 @@ Digest digest_of_bytes(std::string_view bytes) {
   return digest;
 }
 
-SecretKey::SecretKey() {
+SigningKey::SigningKey() {
   WEFT_CHECK(sodium_init() >= 0, "libsodium does not start");
   randombytes_buf(seed_.data(), seed_.size());
   derive();
 }
 
-SecretKey::SecretKey(std::span<const std::uint8_t, 32> seed) {
+SigningKey::SigningKey(std::span<const std::uint8_t, 32> seed) {
   WEFT_CHECK(sodium_init() >= 0, "libsodium does not start");
   std::copy(seed.begin(), seed.end(), seed_.begin());
   derive();
 }
 
-SecretKey::~SecretKey() {
+SigningKey::~SigningKey() {
   sodium_memzero(seed_.data(), seed_.size());
   sodium_memzero(secret_.data(), secret_.size());
 }
 
-void SecretKey::derive() {
+void SigningKey::derive() {
   crypto_sign_seed_keypair(public_.data(), secret_.data(), seed_.data());
 }
 
-Signature SecretKey::sign(std::string_view context,
-                          std::string_view message) const {
+Signature SigningKey::sign(std::string_view context,
+                           std::string_view message) const {
   const std::string text = in_context(context, message);
   Signature signature;
   crypto_sign_detached(signature.data(), /*siglen_p=*/nullptr,
@@ -60,15 +60,15 @@ Signature SecretKey::sign(std::string_view context,
   return signature;
 }
 
-void SecretKey::channel_keys(std::span<std::uint8_t, 32> secret,
-                             std::span<std::uint8_t, 32> open) const {
+void SigningKey::channel_keys(std::span<std::uint8_t, 32> secret,
+                              std::span<std::uint8_t, 32> open) const {
   crypto_sign_ed25519_sk_to_curve25519(secret.data(), secret_.data());
   const int is_wrong =
       crypto_sign_ed25519_pk_to_curve25519(open.data(), public_.data());
   WEFT_CHECK(is_wrong == 0, "a key of ours is no point of the curve");
 }
 
-SecretKey SecretKey::read(const std::filesystem::path& path) {
+SigningKey SigningKey::read(const std::filesystem::path& path) {
   check_secret(path);
   std::string text = read_text(path, /*limit=*/4096);
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -80,12 +80,12 @@ SecretKey SecretKey::read(const std::filesystem::path& path) {
                 "is no key: it must hold 64 hexadecimal digits")
         .hint("weft market key -o FILE draws one");
   }
-  SecretKey key{std::span<const std::uint8_t, 32>(seed)};
+  SigningKey key{std::span<const std::uint8_t, 32>(seed)};
   sodium_memzero(seed.data(), seed.size());
   return key;
 }
 
-void SecretKey::write(const std::filesystem::path& path) const {
+void SigningKey::write(const std::filesystem::path& path) const {
   std::string text = to_hex(seed_) + "\n";
   write_secret(path, text);
   sodium_memzero(text.data(), text.size());

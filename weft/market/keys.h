@@ -28,15 +28,15 @@ using Signature = std::array<std::uint8_t, 64>;
 // BLAKE2b of 256 bits.
 Digest digest_of_bytes(std::string_view bytes);
 
-class SecretKey {
+class SigningKey {
  public:
   // Drawn anew.
-  SecretKey();
+  SigningKey();
   // The same 32 bytes give the same key.
-  explicit SecretKey(std::span<const std::uint8_t, 32> seed);
-  SecretKey(const SecretKey&) = default;
-  SecretKey& operator=(const SecretKey&) = default;
-  ~SecretKey();
+  explicit SigningKey(std::span<const std::uint8_t, 32> seed);
+  SigningKey(const SigningKey&) = default;
+  SigningKey& operator=(const SigningKey&) = default;
+  ~SigningKey();
 
   const PublicKey& public_key() const { return public_; }
   Signature sign(std::string_view context, std::string_view message) const;
@@ -46,7 +46,7 @@ class SecretKey {
                     std::span<std::uint8_t, 32> open) const;
 
   // A file that only its owner may read. Throws for one that others may.
-  static SecretKey read(const std::filesystem::path& path);
+  static SigningKey read(const std::filesystem::path& path);
   // Where no file may be yet.
   void write(const std::filesystem::path& path) const;
 

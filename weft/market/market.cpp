@@ -110,7 +110,7 @@ void Market::begin(Ledger& ledger, const Genesis& genesis) {
   });
 }
 
-Market::Market(Ledger& ledger, std::vector<SecretKey> validators)
+Market::Market(Ledger& ledger, std::vector<SigningKey> validators)
     : book_(ledger, kMarketBook), validators_(std::move(validators)) {
   require_begun(book_.current(), ledger.location());
 }
@@ -140,7 +140,7 @@ Market::Outcome Market::commit(const std::vector<Transaction>& transactions) {
                     .refused = drafted->refused,
                     .notes = drafted->notes};
     if (!changes_anything(*drafted)) return outcome;
-    for (const SecretKey& key : validators_) {
+    for (const SigningKey& key : validators_) {
       drafted->block.signatures.emplace_back(key.public_key(),
                                              sign_block(key, drafted->block));
     }

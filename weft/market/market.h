@@ -56,7 +56,7 @@ class Market {
 
   // `validators` are keys that this process signs blocks with. Throws
   // Error(kUnavailable) where no market has begun.
-  explicit Market(Ledger& ledger, std::vector<SecretKey> validators = {});
+  explicit Market(Ledger& ledger, std::vector<SigningKey> validators = {});
 
   Ledger& ledger() { return book_.ledger(); }
   // With all that has been written by now, by whomever.
@@ -84,7 +84,7 @@ class Market {
   void check_signatures(const State& state, const Block& block) const;
 
   Book<MarketState> book_;
-  std::vector<SecretKey> validators_;
+  std::vector<SigningKey> validators_;
 };
 
 // Calls `visit` with what the market was at its beginning and behind each

@@ -9,7 +9,7 @@ constexpr std::string_view kKeyRequestContext = "weft market key request";
 
 class SoftwarePlatform final : public Platform {
  public:
-  SoftwarePlatform(const SecretKey& key, const Digest& measurement)
+  SoftwarePlatform(const SigningKey& key, const Digest& measurement)
       : key_(key), measurement_(measurement) {}
 
   PublicKey machine() const override { return key_.public_key(); }
@@ -24,7 +24,7 @@ class SoftwarePlatform final : public Platform {
   }
 
  private:
-  SecretKey key_;
+  SigningKey key_;
   Digest measurement_;
 };
 
@@ -64,7 +64,7 @@ std::unique_ptr<Platform> software_platform(
     const std::filesystem::path& machine_key, const std::string& recipe,
     const std::string& task) {
   return std::make_unique<SoftwarePlatform>(
-      SecretKey::read(machine_key),
+      SigningKey::read(machine_key),
       measurement_of(own_program(), recipe, task));
 }
 

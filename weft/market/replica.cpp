@@ -82,7 +82,7 @@ struct Replica::Status {
   std::vector<Transaction> waiting;
 };
 
-Replica::Replica(Market& market, const SecretKey& validator, Engine& engine,
+Replica::Replica(Market& market, const SigningKey& validator, Engine& engine,
                  Communicator& communicator,
                  std::function<void(const std::string&)> told)
     : market_(market),

@@ -7,13 +7,11 @@
 //      height, and what transactions wait at it. Whoever is behind gets what it
 //      has missed.
 //   2. The proposer of the round, another one in each, makes a block of all
-//   that
-//      waits. If somebody has signed a block of this height already, the one of
+//      that waits. If somebody has signed a block of this height already, the one of
 //      the highest round is proposed again instead: a majority may have signed
 //      it, and one of them is here (Lamport, "The Part-Time Parliament", 1998).
 //   3. Each applies the block to its own state, writes down that it signs it,
-//   and
-//      says its signature, or why it does not sign.
+//      and says its signature, or why it does not sign.
 //   4. With a majority of signatures the block goes into each ledger.
 //
 // It survives ranks that crash, come back or refuse, as long as a majority is
@@ -42,7 +40,7 @@ class Replica {
  public:
   // `told` hears what happens. Collective; throws Error(kUnavailable) unless a
   // majority of the validators is there.
-  Replica(Market& market, const SecretKey& validator, Engine& engine,
+  Replica(Market& market, const SigningKey& validator, Engine& engine,
           Communicator& communicator,
           std::function<void(const std::string&)> told);
 
@@ -68,7 +66,7 @@ class Replica {
   void remember(const Block& block);
 
   Market& market_;
-  const SecretKey& key_;
+  const SigningKey& key_;
   Conversation conversation_;
   std::function<void(const std::string&)> told_;
   std::int64_t round_ = 0;

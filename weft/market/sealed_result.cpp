@@ -21,7 +21,7 @@ void write_result(const std::filesystem::path& path, const PublicKey& payer,
 }
 
 std::string read_result(const std::filesystem::path& path,
-                        const SecretKey& payer) {
+                        const SigningKey& payer) {
   const MappedFile file(path);
   std::array<std::uint8_t, 32> secret;
   PublicKey channel;

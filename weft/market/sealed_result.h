@@ -16,6 +16,6 @@ void write_result(const std::filesystem::path& path, const PublicKey& payer,
                   std::string_view plain);
 // Throws Error(kDataLoss) for one that is not for this key.
 std::string read_result(const std::filesystem::path& path,
-                        const SecretKey& payer);
+                        const SigningKey& payer);
 
 }  // namespace weft::market

@@ -6,8 +6,7 @@
 //
 // Threads: as Dataset.
 // Errors:  reading throws what decrypting has: Error(kDataLoss) for a shard
-// that
-//          was changed, or is not the one that was asked for.
+//          that was changed, or is not the one that was asked for.
 #pragma once
 
 #include <atomic>

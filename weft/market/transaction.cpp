@@ -119,7 +119,7 @@ bool is_signed(const Transaction& transaction, const PublicKey& account) {
                       transaction.text);
 }
 
-Transaction make_transaction(const SecretKey& key, const Digest& market,
+Transaction make_transaction(const SigningKey& key, const Digest& market,
                              std::int64_t nonce, std::string_view what,
                              Fields fields) {
   const TransactionDef& def = market_transaction_registry().get(what);

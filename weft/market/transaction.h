@@ -44,7 +44,7 @@ Request parse_request(std::string_view text);
 bool is_signed(const Transaction& transaction, const PublicKey& account);
 
 // Completes the fields first.
-Transaction make_transaction(const SecretKey& key, const Digest& market,
+Transaction make_transaction(const SigningKey& key, const Digest& market,
                              std::int64_t nonce, std::string_view what,
                              Fields fields = {});
 

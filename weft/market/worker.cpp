@@ -24,7 +24,7 @@ void keep_others_out() {
 
 std::string account_text(const PublicKey& key) { return to_hex(key); }
 
-Transaction next_of(const State& state, const SecretKey& key,
+Transaction next_of(const State& state, const SigningKey& key,
                     std::string_view what, Fields fields) {
   const auto found = state.accounts.find(key.public_key());
   return make_transaction(
@@ -33,7 +33,7 @@ Transaction next_of(const State& state, const SecretKey& key,
       std::move(fields));
 }
 
-void send(Market& market, const SecretKey& key, std::string_view what,
+void send(Market& market, const SigningKey& key, std::string_view what,
           Fields fields, const std::function<void(const std::string&)>& told) {
   const Market::Outcome outcome =
       market.commit({next_of(market.current(), key, what, std::move(fields))});
@@ -139,7 +139,7 @@ Fields read_report(const std::filesystem::path& results, std::int64_t job) {
       .fields;
 }
 
-std::int64_t work_once(Market& market, const SecretKey& worker,
+std::int64_t work_once(Market& market, const SigningKey& worker,
                        const WorkerSetting& setting,
                        const std::function<void(const std::string&)>& told) {
   const std::int64_t number = job_of(market.current(), worker.public_key());

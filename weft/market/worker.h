@@ -43,7 +43,7 @@ Fields read_report(const std::filesystem::path& results, std::int64_t job);
 // Looks once for a job of the worker's, runs it in a process of its own and
 // reports, or declines it where this machine has not what it takes. Says which
 // job that was; 0: none. `told` hears what happens.
-std::int64_t work_once(Market& market, const SecretKey& worker,
+std::int64_t work_once(Market& market, const SigningKey& worker,
                        const WorkerSetting& setting,
                        const std::function<void(const std::string&)>& told);
 
