@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 #include <new>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
+#include "cli/error_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -39,9 +41,10 @@ int exit_code(ErrorCode code) {
   return kFailed;
 }
 
-int report(int code, std::string_view text) {
-  // Messages quote names from files, which may hold anything.
-  fmt::print(stderr, "weft: {}\n", printable(text));
+int report(int code, std::string_view text, const std::string& colour) {
+  const bool in_colour =
+      colour == "auto" ? has_colours(STDERR_FILENO) : colour == "always";
+  fmt::print(stderr, "{}", error_text(text, in_colour));
   return code;
 }
 
@@ -69,6 +72,11 @@ int run(int argc, char** argv) {
   CLI::App app("Weft trains and serves machine-learning models.", "weft");
   app.set_version_flag("--version", std::string("weft ") + kVersion);
   app.require_subcommand(1);
+  std::string colour = "auto";
+  app.add_option("--color", colour,
+                 "colours of errors: auto has them in a terminal, unless "
+                 "NO_COLOR is set; always; never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   app.footer(
       "Exit codes: 0 done, 1 failed, 2 bad usage or input, "
       "130 interrupted.\nA first run: weft train recipes/digits.toml");
@@ -86,19 +94,20 @@ int run(int argc, char** argv) {
     const auto verbs = app.get_subcommands();
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", error.what(),
-                              verbs.empty() ? "" : " " + verbs[0]->get_name()));
+                              verbs.empty() ? "" : " " + verbs[0]->get_name()),
+                  colour);
   } catch (const AnsweredWith& answered) {
     return answered.exit_code;
     // Another process has said what went wrong.
   } catch (const Reported& reported) {
     return exit_code(reported.code);
   } catch (const Error& error) {
-    return report(exit_code(error.code()), error.what());
+    return report(exit_code(error.code()), error.what(), colour);
   } catch (const std::bad_alloc&) {
     // There is no memory for a longer message.
-    return report(kFailed, "out of memory");
+    return report(kFailed, "out of memory", colour);
   } catch (const std::exception& error) {
-    return report(kFailed, error.what());
+    return report(kFailed, error.what(), colour);
   }
 }
 

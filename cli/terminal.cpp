@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -63,6 +64,14 @@ std::string printable(std::string_view text) {
 }
 
 bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
+
+bool has_colours(int descriptor) {
+  const char* refused = std::getenv("NO_COLOR");
+  if (refused != nullptr && *refused != '\0') return false;
+  const char* kind = std::getenv("TERM");
+  return is_terminal(descriptor) && kind != nullptr &&
+         std::string_view(kind) != "dumb";
+}
 
 int terminal_width() {
   winsize size{};

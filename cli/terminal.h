@@ -8,6 +8,9 @@
 namespace weft::cli {
 
 bool is_terminal(int descriptor);
+// A terminal that shows colours, whose user has not said otherwise by NO_COLOR
+// (no-color.org).
+bool has_colours(int descriptor);
 // Columns of standard error's terminal; 80 when it has none.
 int terminal_width();
 

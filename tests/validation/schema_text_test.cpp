@@ -24,9 +24,9 @@ TEST(SchemaText, SaysWhatIsWrongAndWhere) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   contains(refusal_of("[feature.a]\ntype = \"integer\"\n"),
-           "s.toml:2: feature.a.type: 'integer' is not known");
+           "s.toml:2:8: feature.a.type: 'integer' is not known");
   contains(refusal_of("[feature.a]\nmin_fractoin = 1\n"),
-           "s.toml:2: feature.a.min_fractoin: there is no such key (did you "
+           "s.toml:2:1: feature.a.min_fractoin: there is no such key (did you "
            "mean 'min_fraction'?)");
   contains(refusal_of("[feature.a]\nmin_fraction = 1.5\n"),
            "1.5 is not in [0, 1]");
@@ -40,7 +40,7 @@ TEST(SchemaText, SaysWhatIsWrongAndWhere) {
   contains(refusal_of("[severity]\nnew_colum = \"off\"\n"),
            "did you mean 'new_column'?");
   contains(refusal_of("feature = 3\n"), "a table is due");
-  contains(refusal_of("[feature\n"), "s.toml:1");
+  contains(refusal_of("[feature\n"), "s.toml:1:");
   contains(refusal_of("[values.a]\n"), "values.a.list: it is missing");
 }
 

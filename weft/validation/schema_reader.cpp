@@ -24,11 +24,7 @@ class SchemaTable {
 
   [[noreturn]] void fail(const toml::node* node, const std::string& key,
                          const std::string& reason) const {
-    const auto line = node == nullptr ? table_.source().begin.line
-                                      : node->source().begin.line;
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}:{}", where_, line),
-                "{}{}{}: {}", path_, path_.empty() || key.empty() ? "" : ".",
-                key, reason);
+    fail_at((node == nullptr ? table_ : *node).source().begin, key, reason);
   }
 
   const toml::node* find(const std::string& key) {
@@ -129,15 +125,24 @@ class SchemaTable {
       const std::string name(key.str());
       if (std::ranges::find(known_, name) != known_.end()) continue;
       const std::string near = nearest(name, known_);
-      fail(&node, name,
-           near.empty() ? "there is no such key"
-                        : fmt::format("there is no such key (did you mean "
-                                      "'{}'?)",
-                                      near));
+      fail_at(key.source().begin, name,
+              near.empty() ? "there is no such key"
+                           : fmt::format("there is no such key (did you mean "
+                                         "'{}'?)",
+                                         near));
     }
   }
 
  private:
+  [[noreturn]] void fail_at(const toml::source_position& at,
+                            const std::string& key,
+                            const std::string& reason) const {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}:{}:{}", where_, at.line, at.column),
+                "{}{}{}: {}", path_, path_.empty() || key.empty() ? "" : ".",
+                key, reason);
+  }
+
   const toml::table& table_;
   std::string path_;
   std::string_view where_;
@@ -278,7 +283,8 @@ FeatureRule read_feature(const std::string& name, const toml::node& node,
   const toml::table* given = node.as_table();
   if (given == nullptr) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}:{}", where, node.source().begin.line),
+                fmt::format("{}:{}:{}", where, node.source().begin.line,
+                            node.source().begin.column),
                 "feature.{} is no table", name);
   }
   SchemaTable table(*given, "feature." + name, where);
@@ -335,7 +341,8 @@ Schema parse_schema(std::string_view text, std::string_view where) {
     root = toml::parse(text, where);
   } catch (const toml::parse_error& error) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}:{}", where, error.source().begin.line),
+                fmt::format("{}:{}:{}", where, error.source().begin.line,
+                            error.source().begin.column),
                 std::string(error.description()));
   }
   SchemaTable table(root, "", where);

@@ -103,7 +103,8 @@ Options options_of(const Recipe& recipe, const RecipeSectionDef& def) {
 // "optimizer.groups.0.parameters".
 void add_places(const toml::node& node, const std::string& path,
                 const RecipeSource& source, RecipePlaces& places) {
-  if (!path.empty()) places.add(path, source.describe(path, &node));
+  if (!path.empty())
+    places.add(path, source.describe(path, node.source().begin));
   const auto below = [&](std::string_view key, const toml::node& inner) {
     add_places(
         inner,

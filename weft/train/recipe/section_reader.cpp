@@ -14,6 +14,10 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
+toml::source_position place_in_file(const toml::node* node) {
+  return node == nullptr ? toml::source_position{} : node->source().begin;
+}
+
 Error invalid(std::string message) {
   return Error(ErrorCode::kInvalidArgument, std::string(), std::move(message));
 }
@@ -45,7 +49,7 @@ void RecipeSource::add_override(std::string path, std::string override) {
 }
 
 std::string RecipeSource::describe(const std::string& path,
-                                   const toml::node* node) const {
+                                   const toml::source_position& at) const {
   // An override of a table is where all that is in it comes from.
   for (std::string prefix = path; !prefix.empty();) {
     const auto found = overrides_.find(prefix);
@@ -55,8 +59,8 @@ std::string RecipeSource::describe(const std::string& path,
     const std::size_t dot = prefix.rfind('.');
     prefix.resize(dot == std::string::npos ? 0 : dot);
   }
-  // Only nodes that were parsed have a line.
-  if (node == nullptr || node->source().begin.line == 0) {
+  // Only what was parsed has a line.
+  if (at.line == 0) {
     // A table that no file holds was made by an override of something in it.
     const auto below = overrides_.lower_bound(path + ".");
     if (!path.empty() && below != overrides_.end() &&
@@ -65,7 +69,7 @@ std::string RecipeSource::describe(const std::string& path,
     }
     return file_;
   }
-  return fmt::format("{}:{}", file_, node->source().begin.line);
+  return fmt::format("{}:{}:{}", file_, at.line, at.column);
 }
 
 const toml::node* SectionReader::find(const std::string& key) {
@@ -104,8 +108,8 @@ std::string SectionReader::path_of(std::string_view key) const {
 std::string SectionReader::place_of(const std::string& key) const {
   // The table is asked directly, as find() would make the key a known one.
   const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
-  return node == nullptr ? source_->describe(path_, table_)
-                         : source_->describe(path_of(key), node);
+  return node == nullptr ? source_->describe(path_, place_in_file(table_))
+                         : source_->describe(path_of(key), place_in_file(node));
 }
 
 namespace {
@@ -207,10 +211,9 @@ std::string SectionReader::require_text(const OptionSpec& spec) {
   if (!text.empty()) return text;
   // A key that is only mistyped is asked about, rather than said to be lacking.
   // There is a table: an empty one stands for a section that the file lacks.
-  for (const auto& [other, node] : *table_) {
-    const std::string name(other.str());
-    if (name != spec.name && !nearest(name, {spec.name}).empty()) {
-      throw unknown(name, node);
+  for (const auto& [key, node] : *table_) {
+    if (key.str() != spec.name && !nearest(key.str(), {spec.name}).empty()) {
+      throw unknown(key);
     }
   }
   throw invalid(fmt::format("the recipe lacks '{}'", path_of(spec.name)))
@@ -220,21 +223,20 @@ std::string SectionReader::require_text(const OptionSpec& spec) {
 void SectionReader::refuse_unknown() const {
   if (table_ == nullptr) return;
   for (const auto& [key, node] : *table_) {
-    const std::string name(key.str());
-    if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-      throw unknown(name, node);
+    if (std::find(known_.begin(), known_.end(), key.str()) == known_.end()) {
+      throw unknown(key);
     }
   }
 }
 
-Error SectionReader::unknown(const std::string& name,
-                             const toml::node& node) const {
+Error SectionReader::unknown(const toml::key& key) const {
+  const std::string name(key.str());
   const std::string near = nearest(name, known_);
-  return error(name, &node,
-               fmt::format("unknown key '{}'{}", path_of(name),
-                           near.empty() ? ""
-                                        : fmt::format(" (did you mean '{}'?)",
-                                                      path_of(near))))
+  return invalid(fmt::format("unknown key '{}'{}", path_of(name),
+                             near.empty() ? ""
+                                          : fmt::format(" (did you mean '{}'?)",
+                                                        path_of(near))))
+      .detail("in: " + source_->describe(path_of(name), key.source().begin))
       .detail("keys at this place: " +
               (known_.empty() ? std::string("none yet") : join(known_)));
 }
@@ -242,7 +244,7 @@ Error SectionReader::unknown(const std::string& name,
 Error SectionReader::error(const std::string& key, const toml::node* node,
                            std::string message) const {
   return invalid(std::move(message))
-      .detail("in: " + source_->describe(path_of(key), node));
+      .detail("in: " + source_->describe(path_of(key), place_in_file(node)));
 }
 
 void SectionReader::wrong_type(const std::string& key, const toml::node& node,

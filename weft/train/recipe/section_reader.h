@@ -4,7 +4,7 @@
 //
 // Threads: caller synchronises.
 // Errors:  Error(kInvalidArgument) that names the key by its path, and the file
-//          and line or the override that it comes from.
+//          and place or the override that it comes from.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,10 @@ class RecipeSource {
 
   // From now on `path` and what is below it comes from `override`.
   void add_override(std::string path, std::string override);
-  // "digits.toml:12" or "command line, --set optimizer.lr=0.1".
-  std::string describe(const std::string& path, const toml::node* node) const;
+  // "digits.toml:12:8" or "command line, --set optimizer.lr=0.1". `at` is where
+  // `path` or its value begins in the file: line 0 if it is not from there.
+  std::string describe(const std::string& path,
+                       const toml::source_position& at) const;
 
  private:
   std::string file_;
@@ -66,8 +68,8 @@ class SectionReader {
   std::vector<const toml::table*> find_tables(const std::string& key);
   // "train.batch".
   std::string path_of(std::string_view key) const;
-  // The file and line, or the override, that `key` comes from; the table's
-  // own for a key that is not there.
+  // The file, line and column, or the override, that the value of `key` comes
+  // from; the table's own for a key that is not there.
   std::string place_of(const std::string& key) const;
 
   // Throws for a key that was never asked for.
@@ -98,7 +100,7 @@ class SectionReader {
                                       const toml::node& node) const;
   void read_value(const OptionSpec& spec, const toml::node& node,
                   OptionValue& value) const;
-  Error unknown(const std::string& name, const toml::node& node) const;
+  Error unknown(const toml::key& key) const;
   [[noreturn]] void wrong_type(const std::string& key, const toml::node& node,
                                std::string_view wanted) const;
 
