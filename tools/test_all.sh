@@ -67,6 +67,9 @@ stubs_are_right() {
     --python-executable /usr/bin/python3 tests/python/typed_example.py
 }
 
+# The reference of the headers, where Doxygen must not warn.
+reference_is_right() { doxygen docs/Doxyfile > /dev/null; }
+
 # As a user installs it, beside nothing else.
 package_installs() {
   local place="$root/build/installed"
@@ -79,7 +82,7 @@ package_installs() {
 tensorboard_reads() {
   local place="$root/build/tensorboard"
   /usr/bin/python3 -m venv "$place" &&
-    "$place/bin/pip" install -q tensorboard==2.21.0 &&
+    "$place/bin/pip" install -q tensorboard==2.21.0 xprof==2.24.2 &&
     "$place/bin/python" tests/python/tensorboard_reads.py "$root/build/bin/weft"
 }
 
@@ -112,6 +115,7 @@ fuzz
 step "clang-format" format_is_right
 step "clang-tidy" lint
 step "mypy --strict" stubs_are_right
+step "doxygen" reference_is_right
 step "pip install ." package_installs
 step "tensorboard reads" tensorboard_reads
 echo "== slow end-to-end runs"
