@@ -7,12 +7,14 @@
 
 #include "weft/runtime/profile_totals.h"
 #include "weft/runtime/trace_file.h"
+#include "weft/train/tensorboard/xspace.h"
 
 namespace weft::cli {
 namespace {
 
 struct ProfileArguments {
   std::string file;
+  std::string board;
   std::size_t most = 20;
   bool as_json = false;
 };
@@ -33,7 +35,15 @@ Json to_json(const std::vector<SpanTotal>& totals, const MachineRoof& roof) {
 }
 
 void show_profile(const ProfileArguments& arguments) {
-  const ProfileTotals totals = totals_of(read_trace(arguments.file));
+  const auto events = read_trace(arguments.file);
+  if (!arguments.board.empty()) {
+    const std::filesystem::path file(arguments.file);
+    fmt::print(
+        "{}\n",
+        write_profile(arguments.board, file.stem().string(), events).string());
+    return;
+  }
+  const ProfileTotals totals = totals_of(events);
   const MachineRoof& roof = machine_roof();
   if (!arguments.as_json) {
     fmt::print("{}", profile_text(totals, roof, arguments.most));
@@ -54,6 +64,9 @@ void add_profile(CLI::App& verb) {
   verb.add_option("FILE", arguments->file,
                   "what --profile, trace.file or weft.profile() wrote")
       ->required();
+  verb.add_option("--tensorboard", arguments->board,
+                  "write it for TensorBoard's profile plugin (pip install "
+                  "xprof), below the folder that --logdir names");
   verb.add_option("--most", arguments->most, "kernels that are shown")
       ->capture_default_str();
   verb.add_flag("--json", arguments->as_json, "print one JSON object");

@@ -20,6 +20,7 @@
 #include "weft/train/memory_forecast.h"
 #include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
+#include "weft/train/tensorboard/xspace.h"
 
 namespace weft::cli {
 namespace {
@@ -263,10 +264,15 @@ void show_forecast(const TrainArguments& arguments,
 }
 
 void print_profile(const Recipe& recipe) {
-  const auto file = std::filesystem::path(recipe.log.folder) / kProfileFile;
+  const std::filesystem::path run = recipe.log.folder;
+  const auto events = read_trace(run / kProfileFile);
   fmt::print("{}the picture: {}, in ui.perfetto.dev\n",
-             profile_text(totals_of(read_trace(file)), machine_roof()),
-             file.string());
+             profile_text(totals_of(events), machine_roof()),
+             (run / kProfileFile).string());
+  const auto& board =
+      option<std::string>(recipe.more.at("tensorboard"), "folder");
+  if (board.empty()) return;
+  write_profile(run / board, run.filename().string(), events);
 }
 
 void catch_signals() {

@@ -52,8 +52,9 @@ py::dict epoch_of(const Loop& loop) {
   return named;
 }
 
-constexpr const char* kHooks[] = {"on_start", "on_step",      "on_measure",
-                                  "on_epoch", "on_interrupt", "on_failure"};
+constexpr const char* kHooks[] = {"on_start",   "on_batch", "on_step",
+                                  "on_measure", "on_epoch", "on_interrupt",
+                                  "on_failure"};
 
 // The methods of an object that are called as hooks. Throws
 // Error(kInvalidArgument) for one that is called nearly so.
@@ -77,7 +78,7 @@ std::map<std::string, SharedObject> methods_of(const py::object& callback) {
     throw Error(ErrorCode::kInvalidArgument, "callback",
                 "it has no method that would be called")
         .hint(
-            "on_start, on_step, on_measure, on_epoch, on_interrupt, "
+            "on_start, on_batch, on_step, on_measure, on_epoch, on_interrupt, "
             "on_failure");
   }
   return methods;
@@ -113,6 +114,7 @@ class PythonHook final : public TrainHook {
   }
 
   void on_start(TrainLoop& loop) override { call("on_start", loop); }
+  void on_batch(TrainLoop& loop) override { call("on_batch", loop); }
   void on_step(TrainLoop& loop) override { call("on_step", loop); }
   void on_measure(TrainLoop& loop) override { call("on_measure", loop); }
   void on_epoch(TrainLoop& loop) override { call("on_epoch", loop); }

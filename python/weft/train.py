@@ -86,8 +86,8 @@ class Trainer:
     def run(self, callbacks=()):
         """Once. Callbacks are objects with any of these methods:
 
-        on_start(loop), on_step(loop), on_measure(loop), on_epoch(loop),
-        on_interrupt(loop, reason), on_failure(loop, reason)
+        on_start(loop), on_batch(loop), on_step(loop), on_measure(loop),
+        on_epoch(loop), on_interrupt(loop, reason), on_failure(loop, reason)
 
         What they raise ends the run and is raised here; the last checkpoint
         stays, and resume=True goes on from it. So does Ctrl-C, after a

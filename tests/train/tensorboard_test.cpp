@@ -11,6 +11,7 @@
 #include "weft/onnx/wire.h"
 #include "weft/train/tensorboard/event_file.h"
 #include "weft/train/tensorboard/summaries.h"
+#include "weft/train/tensorboard/xspace.h"
 #include "weft/train/trainer.h"
 
 namespace weft::tensorboard_test {
@@ -122,6 +123,50 @@ TEST(TensorBoard, GraphsNameNodesAndTheirInputs) {
   EXPECT_EQ(nodes[3][3], "matmul");
 }
 
+TEST(TensorBoard, ProfilesKeepWhatOverlapsApart) {
+  using Form = ProfileEvent::Form;
+  const auto conv = span_kind({"conv2d", "kernel", "onednn:brgconv", 3e9, 2e6});
+  const auto bucket = span_kind({"bucket 0", "network"});
+  const std::string written = xspace(std::vector<ProfileEvent>{
+      {conv, Form::kSpan, 0, 2.0, 2.5},
+      {conv, Form::kSpan, 1, 2.25, 2.5},
+      {bucket, Form::kMessage, 0, 2.5, 3.5},
+      {bucket, Form::kMessage, 0, 3.0, 4.0},  // while the first is under way
+      {bucket, Form::kMessage, 0, 3.5, 4.0},
+      {bucket, Form::kQuantity, 0, 2.0, 2.0, 7}});
+  const std::string plane = fields_of(written)[1];
+  EXPECT_EQ(fields_of(plane)[2], "/host:CPU");
+  std::vector<std::pair<std::string, int>> lines;  // names, numbers of events
+  std::vector<std::int64_t> begins;                // in picoseconds
+  bool has_kernel = false;
+  for (WireReader reader(bytes_of(plane), "test"); reader.next();) {
+    if (reader.number() == 4) {
+      const std::string entry = text_of(reader.bytes());
+      has_kernel |= entry.find("onednn:brgconv") != std::string::npos;
+    }
+    if (reader.number() != 3) continue;
+    lines.emplace_back();
+    const std::string line = text_of(reader.bytes());
+    for (WireReader part(bytes_of(line), "test"); part.next();) {
+      if (part.number() == 2) lines.back().first = text_of(part.bytes());
+      if (part.number() != 4) continue;
+      ++lines.back().second;
+      const std::string event = text_of(part.bytes());
+      for (WireReader field(bytes_of(event), "test"); field.next();) {
+        if (field.number() == 2) begins.push_back(field.integer());
+      }
+    }
+  }
+  EXPECT_TRUE(has_kernel);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1].second, 1);
+  EXPECT_EQ(lines[2], std::pair(std::string("network"), 2));
+  EXPECT_EQ(lines[3], std::pair(std::string("network"), 1));
+  constexpr std::int64_t kSecond = 1'000'000'000'000;
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{0, kSecond / 4, kSecond / 2,
+                                               3 * kSecond / 2, kSecond}));
+}
+
 TEST(TensorBoard, ARunIsTold) {
   const test::TemporaryFolder folder;
   const std::vector<std::string> overrides{
@@ -166,6 +211,7 @@ batch = 64
   EXPECT_EQ(tags["loss/train"], 2);
   EXPECT_EQ(tags["accuracy/held out"], 2);
   EXPECT_EQ(tags["fc1.weight"], 2);
+  EXPECT_EQ(tags["gradient/fc1.weight"], 2);
   EXPECT_EQ(tags["batch/0"], 1);
   EXPECT_EQ(tags["loss/step"], 4);  // of 46 steps
   EXPECT_EQ(tags["_hparams_/session_start_info"], 1);

@@ -69,10 +69,21 @@ void TrainLoop::train_epoch() {
 // Before whatever looks at the model: the end of an epoch, or of the run, and a
 // checkpoint.
 bool TrainLoop::must_meet() const {
-  const std::int64_t done = steps_done_ + 1;
   const std::int64_t every = recipe_.train.checkpoint_every;
+  return is_last_of_epoch() || (every > 0 && (steps_done_ + 1) % every == 0);
+}
+
+bool TrainLoop::is_last_of_epoch() const {
   return position_.batch + 1 == source_.batches_per_epoch() ||
-         done == steps_in_all() || (every > 0 && done % every == 0);
+         steps_done_ + 1 == steps_in_all();
+}
+
+WorkerStep TrainLoop::next_step() const {
+  return {.number = steps_done_,
+          .epoch = position_.epoch,
+          .lr = lr_,
+          .wants_stop = stop_ != nullptr && *stop_,
+          .must_meet = must_meet()};
 }
 
 void TrainLoop::train_batch() {
@@ -85,13 +96,10 @@ void TrainLoop::train_batch() {
   // on where it was.
   lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
                                 source_.batches_per_epoch());
+  for (const auto& hook : hooks_) hook->on_batch(*this);
   WorkerTotals totals;
   try {
-    totals = worker_.run(batch, {.number = steps_done_,
-                                 .epoch = position_.epoch,
-                                 .lr = lr_,
-                                 .wants_stop = stop_ != nullptr && *stop_,
-                                 .must_meet = must_meet()});
+    totals = worker_.run(batch, next_step());
   } catch (Error& error) {
     if (error.code() != ErrorCode::kNumeric) throw;
     // People count from 1.

@@ -53,6 +53,12 @@ class TrainLoop {
   // The last step's, whose tensors hold until the next one. There must have
   // been one.
   const Batch& batch() const { return *batch_; }
+  // Before a step: whether an epoch, or the run, ends with it.
+  bool is_last_of_epoch() const;
+  // Before a step: its gradients (Worker::gradients()).
+  std::vector<NamedTensor> gradients() {
+    return worker_.gradients(*batch_, next_step());
+  }
   TrainProgress progress() const;
   double samples_per_s() const;
   const StepSeconds& last_step_seconds() const { return step_seconds_; }
@@ -87,6 +93,7 @@ class TrainLoop {
   void train_epoch();
   void train_batch();
   bool must_meet() const;
+  WorkerStep next_step() const;
   void finish_epoch();
 
   const Recipe& recipe_;

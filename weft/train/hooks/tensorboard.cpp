@@ -64,6 +64,12 @@ bool is_image_batch(const Tensor& tensor) {
          (shape[3] == 1 || shape[3] == 3);
 }
 
+bool is_distribution(const Tensor& tensor) {
+  const bool is_floating =
+      tensor.dtype() == DType::kF32 || tensor.dtype() == DType::kF64;
+  return is_floating && tensor.size() > 1;
+}
+
 void add_scores(WireWriter& summary, const std::string& part,
                 const Scores& scores) {
   for (const auto& [name, value] : scores.all()) {
@@ -89,6 +95,17 @@ void TensorBoardHook::on_start(TrainLoop& loop) {
 void TensorBoardHook::write_graph(TrainLoop& loop) {
   const Function* function = loop.worker().function();
   if (function != nullptr) file_->add_graph(graph_def(*function));
+}
+
+void TensorBoardHook::on_batch(TrainLoop& loop) {
+  if (!file_ || !options_.with_gradients || !loop.is_last_of_epoch()) return;
+  WireWriter summary;
+  for (const auto& [name, tensor] : loop.gradients()) {
+    if (is_distribution(tensor))
+      add_histogram(summary, "gradient/" + name, tensor);
+  }
+  // The step is counted when it is done, and events are of steps that are.
+  file_->add_summary(loop.steps_done() + 1, summary);
 }
 
 void TensorBoardHook::on_step(TrainLoop& loop) {
@@ -124,11 +141,7 @@ void TensorBoardHook::on_epoch(TrainLoop& loop) {
   add_scalar(summary, "speed/examples a second", epoch.samples_per_s);
   if (options_.with_histograms) {
     for (const auto& [name, tensor] : loop.worker().state()) {
-      const bool is_floating =
-          tensor.dtype() == DType::kF32 || tensor.dtype() == DType::kF64;
-      if (is_floating && tensor.size() > 1) {
-        add_histogram(summary, name, tensor);
-      }
+      if (is_distribution(tensor)) add_histogram(summary, name, tensor);
     }
   }
   if (epoch.step == loop.steps_in_all()) add_end_of_run(summary);

@@ -1,7 +1,8 @@
 // Tells TensorBoard how a run goes: `tensorboard --logdir runs`.
 //
-// Scalars of each epoch, and of every so many steps; histograms of parameters
-// and of what the optimizer keeps of their gradients; the first images of a
+// Scalars of each epoch, and of every so many steps; histograms of parameters,
+// of their gradients in the last step of each epoch, and of what the optimizer
+// keeps of these; the first images of a
 // batch; the graph of a step; the recipe as hyperparameters; vectors of words
 // and nodes for its projector.
 //
@@ -20,6 +21,7 @@ struct TensorBoardOptions {
   std::filesystem::path folder;  // below the run's
   std::int64_t every = 100;      // steps between scalars; 0: by epochs alone
   bool with_histograms = true;
+  bool with_gradients = true;
   std::int64_t images = 4;
 };
 
@@ -31,6 +33,7 @@ class TensorBoardHook : public TrainHook {
 
   // Throws Error(kUnavailable) for a folder that cannot be written.
   void on_start(TrainLoop& loop) override;
+  void on_batch(TrainLoop& loop) override;
   void on_step(TrainLoop& loop) override;
   void on_epoch(TrainLoop& loop) override;
 

@@ -21,6 +21,11 @@ void register_recipe_section_tensorboard(RecipeSectionRegistry& sections) {
                     .value = true,
                     .summary = "of parameters, and of what the optimizer keeps "
                                "of gradients, in each epoch"},
+                   {.name = "gradients",
+                    .value = true,
+                    .summary = "distributions of the gradients of each epoch's "
+                               "last step, which is computed once more for "
+                               "them; of one worker, without privacy"},
                    {.name = "images",
                     .value = std::int64_t{4},
                     .summary = "of the first batch that are shown",
@@ -32,6 +37,7 @@ void register_recipe_section_tensorboard(RecipeSectionRegistry& sections) {
              .folder = folder,
              .every = option<std::int64_t>(options, "every"),
              .with_histograms = option<bool>(options, "histograms"),
+             .with_gradients = option<bool>(options, "gradients"),
              .images = option<std::int64_t>(options, "images")});
        }});
 }

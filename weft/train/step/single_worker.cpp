@@ -9,6 +9,12 @@ WorkerTotals SingleWorker::run(const Batch& batch, const WorkerStep& step) {
           .is_stopping = step.wants_stop};
 }
 
+std::vector<NamedTensor> SingleWorker::gradients(const Batch& batch,
+                                                 const WorkerStep& step) {
+  if (!probe_) probe_.emplace(description_);
+  return probe_->run(batch.tensors, {.lr = step.lr, .number = step.number});
+}
+
 void restore_alone(const std::vector<NamedTensor>& state,
                    const CheckpointFile& file) {
   std::vector<CheckpointFile::Wanted> wanted;

@@ -3,6 +3,7 @@
 // Threads: caller synchronises.
 #pragma once
 
+#include "weft/train/step/gradient_probe.h"
 #include "weft/train/step/step.h"
 #include "weft/train/step/worker.h"
 
@@ -16,12 +17,16 @@ void restore_alone(const std::vector<NamedTensor>& state,
 class SingleWorker : public Worker {
  public:
   explicit SingleWorker(const StepDescription& description)
-      : state_(description.state()), step_(description, StepCut::kTrain) {}
+      : description_(description),
+        state_(description.state()),
+        step_(description, StepCut::kTrain) {}
 
   WorkerTotals run(const Batch& batch, const WorkerStep& step) override;
   void reset_carried() override { step_.reset_carried(); }
   const std::vector<NamedTensor>& state() const override { return state_; }
   std::vector<NamedTensor> checkpoint() override { return state_; }
+  std::vector<NamedTensor> gradients(const Batch& batch,
+                                     const WorkerStep& step) override;
   const Function* function() const override { return &step_.function(); }
   std::size_t step_bytes() override {
     return step_.is_tagged() ? 0 : step_.plan().arena_bytes();
@@ -32,8 +37,10 @@ class SingleWorker : public Worker {
   }
 
  private:
+  StepDescription description_;
   std::vector<NamedTensor> state_;
   Step step_;
+  std::optional<GradientProbe> probe_;  // made when it is asked first
 };
 
 }  // namespace weft

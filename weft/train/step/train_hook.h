@@ -27,6 +27,8 @@ class TrainHook {
 
   // Comes before the first step.
   virtual void on_start(TrainLoop&) {}
+  // Its batch is there, and nothing is computed yet.
+  virtual void on_batch(TrainLoop&) {}
   // After each step, when it is wholly counted.
   virtual void on_step(TrainLoop&) {}
   // After the last step of an epoch, or of the run: what the epoch came to is

@@ -82,6 +82,14 @@ class Worker {
 
   // What the last step sent and waited for; nothing for a single worker.
   virtual std::optional<StepTraffic> traffic() const { return std::nullopt; }
+  // The gradients of a step on that batch, by the names of their parameters, as
+  // they are before they are clipped; computed beside the step, which finds
+  // everything as it was. They hold until the next call. None where a worker
+  // must not show them, or has those of its part alone.
+  virtual std::vector<NamedTensor> gradients(const Batch& /*batch*/,
+                                             const WorkerStep& /*step*/) {
+    return {};
+  }
   // What a step of it computes, where that is one function; else null.
   virtual const Function* function() const { return nullptr; }
   // Bytes that a step takes beside what is held already, where they are known
