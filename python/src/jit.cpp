@@ -7,6 +7,7 @@
 #include "python/src/tree.h"
 
 #include "weft/base/quantity.h"
+#include "weft/drawing/graph_drawing.h"
 #include "weft/files/exported.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/jit/jit_function.h"
@@ -196,6 +197,18 @@ void bind_jit(py::module_& module) {
       .def("__repr__",
            [](const GraphFunction& function) {
              return to_string(function.graph());
+           })
+      .def(
+          "svg",
+          [](const GraphFunction& function) {
+            return drawing::graph_svg(function.graph());
+          },
+          "A picture: nodes by what they do, types where one points at them.")
+      .def("_repr_html_",
+           [](const GraphFunction& function) {
+             // Large pictures are scrolled in their cell of a notebook.
+             return "<div style=\"overflow:auto;max-height:640px\">" +
+                    drawing::graph_svg(function.graph()) + "</div>";
            })
       .def_property_readonly("name", [](const GraphFunction& function) {
         return function.function().name();

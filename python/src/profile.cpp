@@ -5,6 +5,7 @@
 
 #include "python/src/bind.h"
 
+#include "weft/drawing/profile_drawing.h"
 #include "weft/runtime/profile_totals.h"
 #include "weft/runtime/trace_file.h"
 
@@ -29,6 +30,10 @@ class PythonProfile {
   void save(const std::string& path) const { write_trace(path, events_); }
   const ProfileTotals& totals() const { return totals_; }
 
+  std::string html() const {
+    return profile_ ? "<div>recording</div>"
+                    : drawing::profile_html(events_, totals_, machine_roof());
+  }
   std::string text() const {
     if (profile_) return "<weft.profile, recording>";
     std::string text = profile_text(totals_, machine_roof());
@@ -102,6 +107,7 @@ void bind_profile(py::module_& module) {
                 py::module_::import("os").attr("fspath")(path)));
           },
           py::arg("path"), "Writes the trace.")
+      .def("_repr_html_", &PythonProfile::html)
       .def("__repr__", &PythonProfile::text);
 }
 
