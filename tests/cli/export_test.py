@@ -73,7 +73,7 @@ class ExportTest(CliTest):
                      ("run", self.net), ("inspect", self.net, "--graph")):
             self.refuse(*verb, parts=("checksum", "export the model anew"))
 
-    def test_a_function_alone_says_nothing_of_data(self) -> None:
+    def test_what_is_optimized_predicts_and_measures(self) -> None:
         self.succeed("export", self.folder / "run", "-o", self.net)
         self.succeed("optimize", self.net, "-o", self.folder / "fast.weft",
                      "--budget", 1)
@@ -81,7 +81,12 @@ class ExportTest(CliTest):
         picture = ROOT / "data" / "digits" / "sample.png"
         self.assertEqual(self.json_of("predict", fast, picture)["class"],
                          self.json_of("predict", self.net, picture)["class"])
-        self.refuse("eval", fast, parts=("'evaluate'", "only predicts"))
+        told, expected = (self.json_of("eval", file)
+                          for file in (fast, self.net))
+        self.assertEqual(told["test_accuracy"], expected["test_accuracy"])
+        self.assertAlmostEqual(told["test_loss"], expected["test_loss"], 5)
+        # The functions of a file share their weights.
+        self.assertLess(fast.stat().st_size, 1.1 * self.net.stat().st_size)
 
     def test_refusals(self) -> None:
         best = self.folder / "run" / "best.safetensors"

@@ -25,6 +25,15 @@ std::string function_key(std::string_view name) {
   return key(kFunctionKey, name);
 }
 
+std::vector<std::string> function_names(const TextMetadata& metadata) {
+  std::vector<std::string> names{kMainFunction};
+  const std::string before = std::string(kGraphKey) + ".";
+  for (const auto& [name, text] : metadata) {
+    if (name.starts_with(before)) names.push_back(name.substr(before.size()));
+  }
+  return names;
+}
+
 void FileChecksum::add_part(std::string_view kind, std::string_view name,
                             ByteSpan bytes) {
   // The name is summed with the bytes, so that two tensors that changed places

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/files/safetensors.h"
 
@@ -17,6 +18,8 @@ inline constexpr const char* kChecksumKey = "weft.checksum";
 // others.
 std::string graph_key(std::string_view name);
 std::string function_key(std::string_view name);
+// The names of the functions that metadata have, the main one first.
+std::vector<std::string> function_names(const TextMetadata& metadata);
 
 // What tells a whole file from a damaged one, 16 hexadecimal digits: all names,
 // types and bytes of its tensors and all of its metadata but the checksum

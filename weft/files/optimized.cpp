@@ -1,9 +1,12 @@
 #include "weft/files/optimized.h"
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "weft/compiler/frozen.h"
 #include "weft/files/exported.h"
+#include "weft/files/exported_format.h"
 #include "weft/runtime/executable.h"
 
 namespace weft {
@@ -63,6 +66,50 @@ std::vector<SearchStep> steps_of(const Json& all) {
   return steps;
 }
 
+// Makes the functions of a file faster, one after another.
+class FunctionOptimizer {
+ public:
+  FunctionOptimizer(std::int64_t batch, const OptimizeOptions& options)
+      : batch_(batch), options_(options) {}
+
+  struct Result {
+    std::unique_ptr<const GraphFunction> function;
+    OptimizeReport report;
+  };
+  Result run(const GraphFunction& from) {
+    const Function& function = from.function();
+    HiddenParts hidden = parts_of(from);
+    Optimized optimized = optimize(function, hidden.is_frozen,
+                                   bound_to(function, batch_), options_);
+    FrozenParts parts = split_frozen(optimized.function, hidden.is_frozen);
+    const std::vector<Tensor> prepared =
+        Executable(std::move(parts.preparation)).run(hidden.frozen);
+    std::vector<Hidden> now_hidden = std::move(hidden.assigned);
+    for (const Tensor& tensor : prepared) {
+      now_hidden.push_back(Hidden::captured(shared(tensor)));
+    }
+    const std::string name = parts.rest.name();
+    return {std::make_unique<const GraphFunction>(
+                Graph{{std::move(parts.rest)}}, name, std::move(now_hidden)),
+            std::move(optimized.report)};
+  }
+
+ private:
+  // What another function has made of its weights already, where that is the
+  // same: the file then has it once.
+  Tensor shared(const Tensor& tensor) {
+    for (const Tensor& known : known_) {
+      if (known.type() == tensor.type() && identical(known, tensor))
+        return known;
+    }
+    return known_.emplace_back(tensor);
+  }
+
+  std::int64_t batch_;
+  const OptimizeOptions& options_;
+  std::vector<Tensor> known_;
+};
+
 }  // namespace
 
 OptimizeReport optimize_exported(const std::filesystem::path& from,
@@ -70,25 +117,29 @@ OptimizeReport optimize_exported(const std::filesystem::path& from,
                                  std::int64_t batch,
                                  const OptimizeOptions& options) {
   const ExportedFile file(from);
-  const ExportedFunction exported(file, kMainFunction);
-  const Function& function = exported.function().function();
-  HiddenParts hidden = parts_of(exported.function());
-  const Optimized optimized =
-      optimize(function, hidden.is_frozen, bound_to(function, batch), options);
-  FrozenParts parts = split_frozen(optimized.function, hidden.is_frozen);
-  const std::vector<Tensor> prepared =
-      Executable(std::move(parts.preparation)).run(hidden.frozen);
-  std::vector<Hidden> now_hidden = std::move(hidden.assigned);
-  for (const Tensor& tensor : prepared) {
-    now_hidden.push_back(Hidden::captured(tensor));
+  FunctionOptimizer optimizer(batch, options);
+  FunctionsByName functions;
+  std::vector<std::unique_ptr<const GraphFunction>> made;
+  // What is not optimized stays open until it is written.
+  std::vector<std::unique_ptr<const ExportedFunction>> kept;
+  std::optional<OptimizeReport> report;
+  for (const std::string& name : function_names(file.metadata())) {
+    auto exported = std::make_unique<const ExportedFunction>(file, name);
+    try {
+      auto [function, found] = optimizer.run(exported->function());
+      functions[name] = made.emplace_back(std::move(function)).get();
+      if (!report) report = std::move(found);
+    } catch (const Error& error) {
+      // Others than the main one may branch, as a search for sentences does.
+      if (name == kMainFunction || error.code() != ErrorCode::kUnsupported)
+        throw;
+      functions[name] = &kept.emplace_back(std::move(exported))->function();
+    }
   }
-  const std::string name = parts.rest.name();
   TextMetadata more = texts_beside_functions(file.metadata());
-  more[kReportKey] = to_json(optimized.report);
-  export_function(
-      to, GraphFunction({{std::move(parts.rest)}}, name, std::move(now_hidden)),
-      more);
-  return optimized.report;
+  more[kReportKey] = to_json(*report);
+  export_functions(to, functions, more);
+  return *report;
 }
 
 std::optional<OptimizeReport> optimize_report(const TextMetadata& metadata,

@@ -17,8 +17,10 @@ namespace weft {
 // Reads an exported function, optimizes it with everything frozen that it does
 // not assign, computes once what depends on that alone, and writes the rest.
 // Free dims are `batch` where it is measured, and stay free in the file. What
-// else the metadata says stays; further functions do not. Throws as
-// ExportedFunction, optimize() and export_function() do.
+// else the metadata says stays. Further functions, as the one that measures a
+// model, are optimized likewise, each within the same limits, or stay as they
+// are where optimize() cannot; the report is of the main one. Throws as
+// ExportedFunction, optimize() and export_functions() do.
 OptimizeReport optimize_exported(const std::filesystem::path& from,
                                  const std::filesystem::path& to,
                                  std::int64_t batch,

@@ -147,8 +147,8 @@ class FileInUse final : public ModelInUse {
     throw Error(ErrorCode::kUnsupported, path_.string(),
                 "the file has no function '{}'", function)
         .hint(
-            "a file that weft optimize wrote only predicts; the one that it "
-            "was made from has all");
+            "weft export writes all, and weft optimize keeps what the file "
+            "has that it is given");
   }
 
   ExportedFile file_;
