@@ -15,7 +15,8 @@ namespace {
 using serve::Duration;
 
 constexpr const char* kFooter =
-    R"(MODEL is a file of weft export, NAME=FILE, or a folder of *.weft files.
+    R"(MODEL is a file of weft export, NAME=FILE, or a folder of *.weft files;
+NAME=FOLDER are the versions of one model, 1.weft, 2.weft, ….
 
   weft serve digits.weft
   curl localhost:8000/v2/models/digits

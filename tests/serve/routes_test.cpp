@@ -225,6 +225,48 @@ TEST_F(RoutesTest, AFolderIsLookedAtAgain) {
   EXPECT_EQ(get("/v2/models/later").code, 200);
 }
 
+TEST_F(RoutesTest, VersionsAreServedBesideEachOther) {
+  server_ = std::make_unique<Server>(
+      ServerOptions{.repository = {.watch_every = 1ms}});
+  routes_ = std::make_unique<Routes>(*server_);
+  std::filesystem::create_directory(folder_ / "scale");
+  test::export_scale(folder_, "scale/2.weft", 20);
+  test::export_scale(folder_, "scale/9.weft", 90);
+  test::export_scale(folder_, "scale/best.weft");  // no version
+  server_->repository().open({"scale=" + (folder_ / "scale").string()});
+  const auto answers = [&](const std::string& address, double first) {
+    const json answer = json::parse(post(address, kRow).body);
+    EXPECT_EQ(answer["outputs"][0]["data"], json({first, 200})) << answer;
+  };
+  const auto versions = [&] {
+    return json::parse(get("/v2/models/scale").body)["versions"];
+  };
+  answers(kInfer, 90);
+  answers("/v2/models/scale/versions/2/infer", 20);
+  EXPECT_EQ(post("/v2/models/scale/versions/1/infer", kRow).code, 404);
+  EXPECT_EQ(versions(), json({"2", "9"}));
+  EXPECT_EQ(get("/v2/models/scale/versions/9/ready").code, 200);
+
+  // Ten comes behind nine, though not as a text.
+  test::export_scale(folder_, "scale/10.weft", 100);
+  while (versions().size() < 3) std::this_thread::yield();
+  answers(kInfer, 100);
+  answers("/v2/models/scale/versions/9/infer", 90);
+
+  // What cannot be loaded leaves the others, and the server ready.
+  folder_.write("scale/11.weft", "nothing");
+  EXPECT_EQ(post("/v2/repository/models/scale/load").code, 503);
+  answers(kInfer, 100);
+  EXPECT_EQ(get("/v2/health/ready").code, 200);
+  const json index = json::parse(post("/v2/repository/index").body);
+  ASSERT_EQ(index.size(), 4u);
+  EXPECT_EQ(index[3]["version"], "11");
+  EXPECT_EQ(index[3]["state"], "UNAVAILABLE");
+
+  EXPECT_EQ(post("/v2/repository/models/scale/unload").code, 200);
+  EXPECT_EQ(post("/v2/models/scale/versions/2/infer", kRow).code, 503);
+}
+
 TEST_F(RoutesTest, IsReadyOnlyWhileItIs) {
   server_ = std::make_unique<Server>(ServerOptions());
   routes_ = std::make_unique<Routes>(*server_);
@@ -245,6 +287,11 @@ TEST_F(RoutesTest, BadModelsEndTheStart) {
   test::expect_error(ErrorCode::kInvalidArgument, {"another model"}, [&] {
     Server other{ServerOptions()};
     other.repository().open({good, "scale=" + good});
+  });
+  std::filesystem::create_directory(folder_ / "empty");
+  test::expect_error(ErrorCode::kInvalidArgument, {"no version", "x"}, [&] {
+    Server other{ServerOptions()};
+    other.repository().open({good, "x=" + (folder_ / "empty").string()});
   });
   test::expect_error(ErrorCode::kInvalidArgument, {"a/b", "name"}, [&] {
     Server other{ServerOptions()};

@@ -1,8 +1,10 @@
 #include "weft/serve/repository.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <future>
+#include <limits>
 #include <pthread.h>
 
 #include "weft/base/parallel.h"
@@ -22,6 +24,19 @@ bool is_name(std::string_view text) {
            return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                   c == '_' || c == '-' || c == '.';
          });
+}
+
+// The version that a file is called by: "3.weft".
+std::optional<int> version_of(const fs::path& path) {
+  const std::string stem = path.stem().string();
+  int version = 0;
+  const auto [end, failure] =
+      std::from_chars(stem.data(), stem.data() + stem.size(), version);
+  if (path.extension() != kExtension || failure != std::errc{} ||
+      end != stem.data() + stem.size() || version < 1) {
+    return std::nullopt;
+  }
+  return version;
 }
 
 Refusal no_model(const std::string& name) {
@@ -62,20 +77,56 @@ void Repository::declare(const std::string& name, const fs::path& path) {
                 "'{}' cannot be a model's name", name)
         .hint("letters, digits, '_', '-' and '.': NAME=" + path.string());
   }
-  if (!slots_.try_emplace(name, Slot{.path = path, .lane = nullptr}).second) {
+  const bool is_new = !versions_.contains(name) &&
+                      slots_of(name).first == slots_of(name).second;
+  if (is_new && fs::is_directory(path)) {
+    versions_[name] = path;
+  } else if (is_new) {
+    slots_[{name, 0}] = {.path = path, .lane = nullptr};
+  } else {
     throw Error(ErrorCode::kInvalidArgument, path.string(),
                 "another model is called '{}'", name)
         .hint("give one of them another name: NAME=" + path.string());
   }
 }
 
+std::pair<Repository::Slots::const_iterator, Repository::Slots::const_iterator>
+Repository::slots_of(const std::string& name) const {
+  return {slots_.lower_bound({name, 0}),
+          slots_.upper_bound({name, std::numeric_limits<int>::max()})};
+}
+
+std::vector<Repository::Key> Repository::keys_of(
+    const std::string& name) const {
+  std::vector<Key> keys;
+  const auto [begin, end] = slots_of(name);
+  for (auto slot = begin; slot != end; ++slot) keys.push_back(slot->first);
+  return keys;
+}
+
+void Repository::look_for_versions() {
+  for (const auto& [name, folder] : versions_) {
+    std::error_code gone;  // what is loaded goes on
+    for (const auto& entry : fs::directory_iterator(folder, gone)) {
+      const auto version = version_of(entry.path());
+      // Nothing of it was tried yet, which is another stamp than any file's.
+      if (version)
+        slots_.try_emplace(
+            {name, *version},
+            Slot{.path = entry.path(), .lane = nullptr, .tried = Stamp{}});
+    }
+  }
+}
+
 void Repository::look_into_folders() {
+  look_for_versions();
   for (const fs::path& folder : folders_) {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() != kExtension) continue;
       const std::string name = entry.path().stem().string();
-      if (is_name(name))
-        slots_.try_emplace(name, Slot{.path = entry.path(), .lane = nullptr});
+      if (is_name(name) && !versions_.contains(name))
+        slots_.try_emplace({name, 0},
+                           Slot{.path = entry.path(), .lane = nullptr});
     }
   }
 }
@@ -95,7 +146,16 @@ void Repository::open(const std::vector<std::string>& models) {
       }
     }
     look_into_folders();
-    for (const auto& [name, slot] : slots_) names.push_back(name);
+    for (const auto& [key, slot] : slots_) {
+      if (names.empty() || names.back() != key.first)
+        names.push_back(key.first);
+    }
+    for (const auto& [name, folder] : versions_) {
+      if (std::ranges::find(names, name) != names.end()) continue;
+      throw Error(ErrorCode::kInvalidArgument, folder.string(),
+                  "there is no version of '{}'", name)
+          .hint("versions are called 1.weft, 2.weft, …");
+    }
   }
   if (names.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -121,12 +181,17 @@ void Repository::open(const std::vector<std::string>& models) {
 void Repository::load(const std::string& name, Loaded done) {
   {
     const std::lock_guard lock(mutex_);
-    if (!slots_.contains(name)) look_into_folders();
-    const auto found = slots_.find(name);
-    if (found == slots_.end()) throw no_model(name);
-    found->second.is_wanted = true;
-    tasks_.emplace_back([this, name, done = std::move(done)] {
-      auto error = load_now(name);
+    look_for_versions();
+    if (keys_of(name).empty()) look_into_folders();
+    const std::vector<Key> keys = keys_of(name);
+    if (keys.empty()) throw no_model(name);
+    for (const Key& key : keys) slots_.at(key).is_wanted = true;
+    tasks_.emplace_back([this, keys, done = std::move(done)] {
+      std::optional<std::string> error;
+      for (const Key& key : keys) {
+        auto found = load_now(key);
+        if (!error) error = std::move(found);
+      }
       if (done) done(std::move(error));
     });
   }
@@ -134,34 +199,39 @@ void Repository::load(const std::string& name, Loaded done) {
 }
 
 void Repository::unload(const std::string& name) {
-  LaneRef old;  // it is freed when nobody holds the lock any more
+  std::vector<LaneRef> old;  // freed when nobody holds the lock any more
   const std::lock_guard lock(mutex_);
-  const auto found = slots_.find(name);
-  if (found == slots_.end()) throw no_model(name);
-  old = std::exchange(found->second.lane, nullptr);
-  found->second.is_wanted = false;
-  found->second.reason = "unloaded";
+  const std::vector<Key> keys = keys_of(name);
+  if (keys.empty()) throw no_model(name);
+  for (const Key& key : keys) {
+    Slot& slot = slots_.at(key);
+    old.push_back(std::exchange(slot.lane, nullptr));
+    slot.is_wanted = false;
+    slot.reason = "unloaded";
+  }
 }
 
 void Repository::reload_all() {
   std::vector<std::string> names;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [name, slot] : slots_) {
-      if (slot.is_wanted) names.push_back(name);
+    for (const auto& [key, slot] : slots_) {
+      if (slot.is_wanted && (names.empty() || names.back() != key.first))
+        names.push_back(key.first);
     }
   }
   for (const std::string& name : names) load(name, nullptr);
 }
 
 // The loading thread alone calls this, so that two loads never meet.
-std::optional<std::string> Repository::load_now(const std::string& name) {
+std::optional<std::string> Repository::load_now(const Key& key) {
+  const auto& [name, version] = key;
   fs::path path;
-  int number = 0;
+  int number = version;
   {
     const std::lock_guard lock(mutex_);
-    path = slots_.at(name).path;
-    number = slots_.at(name).loads + 1;
+    path = slots_.at(key).path;
+    if (version == 0) number = slots_.at(key).loads + 1;
   }
   const auto stamp = stamp_of(path);
   LaneRef lane;
@@ -179,7 +249,7 @@ std::optional<std::string> Repository::load_now(const std::string& name) {
   }
   LaneRef old;
   const std::lock_guard lock(mutex_);
-  Slot& slot = slots_.at(name);
+  Slot& slot = slots_.at(key);
   slot.tried = slot.seen = stamp;
   ModelMetrics& metrics = metrics_.of(name);
   if (error) {
@@ -230,49 +300,76 @@ void Repository::serve_loads() {
 
 // A file that has changed, and has not changed since the last look, is whole.
 void Repository::look_for_changes() {
-  for (auto& [name, slot] : slots_) {
+  look_for_versions();
+  for (auto& [key, slot] : slots_) {
     if (!slot.is_wanted || !slot.tried) continue;
     const auto now = stamp_of(slot.path);
     const bool is_settled = now && now == slot.seen;
     slot.seen = now;
     if (!is_settled || now == slot.tried) continue;
-    tasks_.emplace_back([this, model = name] { load_now(model); });
+    tasks_.emplace_back([this, file = key] { load_now(file); });
   }
 }
 
 LaneRef Repository::find(const std::string& name,
                          const std::string& version) const {
   const std::lock_guard lock(mutex_);
-  const auto found = slots_.find(name);
-  if (found == slots_.end()) throw no_model(name);
-  const LaneRef& lane = found->second.lane;
-  if (lane == nullptr) {
-    throw Refusal(Status::kUnavailable, name, "it is not loaded: {}",
-                  found->second.reason);
+  const auto [begin, end] = slots_of(name);
+  if (begin == end) throw no_model(name);
+  LaneRef newest;
+  std::string served;
+  for (auto slot = begin; slot != end; ++slot) {
+    const LaneRef& lane = slot->second.lane;
+    if (lane == nullptr) continue;
+    if (version == lane->model().version()) return lane;
+    newest = lane;
+    served += (served.empty() ? "" : ", ") + lane->model().version();
   }
-  if (!version.empty() && version != lane->model().version()) {
+  if (newest == nullptr) {
+    throw Refusal(Status::kUnavailable, name, "it is not loaded: {}",
+                  begin->second.reason);
+  }
+  if (!version.empty()) {
     throw Refusal(Status::kNotFound, name,
                   "there is no version {}; version {} is served", version,
-                  lane->model().version());
+                  served);
   }
-  return lane;
+  return newest;
+}
+
+std::vector<std::string> Repository::versions(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> loaded;
+  const auto [begin, end] = slots_of(name);
+  for (auto slot = begin; slot != end; ++slot) {
+    const LaneRef& lane = slot->second.lane;
+    if (lane != nullptr) loaded.push_back(lane->model().version());
+  }
+  return loaded;
 }
 
 std::vector<IndexEntry> Repository::index() const {
   const std::lock_guard lock(mutex_);
   std::vector<IndexEntry> entries;
-  for (const auto& [name, slot] : slots_) {
-    entries.push_back({name,
-                       slot.lane == nullptr ? "" : slot.lane->model().version(),
-                       slot.lane != nullptr, slot.reason});
+  for (const auto& [key, slot] : slots_) {
+    const auto& [name, number] = key;
+    std::string version = number == 0 ? "" : std::to_string(number);
+    if (slot.lane != nullptr) version = slot.lane->model().version();
+    entries.push_back(
+        {name, std::move(version), slot.lane != nullptr, slot.reason});
   }
   return entries;
 }
 
 bool Repository::is_ready() const {
   const std::lock_guard lock(mutex_);
-  return is_open_ && std::ranges::all_of(slots_, [](const auto& each) {
-           return !each.second.is_wanted || each.second.lane != nullptr;
+  // A version that cannot be loaded leaves the others of its model.
+  std::map<std::string, bool> is_served;
+  for (const auto& [key, slot] : slots_) {
+    is_served[key.first] |= slot.lane != nullptr || !slot.is_wanted;
+  }
+  return is_open_ && std::ranges::all_of(is_served, [](const auto& each) {
+           return each.second;
          });
 }
 

@@ -37,7 +37,7 @@ struct RepositoryOptions {
 // A line of the repository's index.
 struct IndexEntry {
   std::string name;
-  std::string version;  // empty while none is loaded
+  std::string version;  // empty while none is loaded, unless its file says it
   bool is_ready = false;
   std::string reason;  // why it is not ready, or why a newer file is not served
 };
@@ -48,14 +48,16 @@ class Repository {
   ~Repository();
 
   // Declares models: "digits.weft", "digits=path/to/file.weft", or a folder of
-  // *.weft files, which is looked at again when a name is not known. Loads what
-  // is there and starts watching. Throws Error(kInvalidArgument) for a name
-  // that is there twice or cannot stand in an address, and what loading throws.
+  // *.weft files, which is looked at again when a name is not known; and
+  // "digits=path/to/folder", where "3.weft" is version 3 of the model, beside
+  // the others there. Loads what is there and starts watching. Throws
+  // Error(kInvalidArgument) for a name that is there twice or cannot stand in
+  // an address, and what loading throws.
   void open(const std::vector<std::string>& models);
 
-  // Loads a model, or its file as it is now. `done` gets nothing, or why the
-  // version before, if any, goes on. Throws Refusal(kNotFound) for a name
-  // without a file.
+  // Loads a model with all its versions, or its files as they are now. `done`
+  // gets nothing, or why one is not served, or its content before goes on.
+  // Throws Refusal(kNotFound) for a name without a file.
   using Loaded = std::function<void(std::optional<std::string> error)>;
   void load(const std::string& name, Loaded done);
   // What waits in its queue is still answered. Throws Refusal(kNotFound).
@@ -67,8 +69,11 @@ class Repository {
 
   // Throws Refusal(kNotFound) for another name or version than there is, and
   // Refusal(kUnavailable) for a model that is not loaded. An empty version is
-  // any.
+  // the newest that is loaded.
   LaneRef find(const std::string& name, const std::string& version) const;
+  // The versions of a model that are loaded, the newest last.
+  std::vector<std::string> versions(const std::string& name) const;
+  // An entry for each file, the newest version of a model last.
   std::vector<IndexEntry> index() const;
   // Whether every model that was not unloaded is loaded; not before open() is
   // done.
@@ -81,6 +86,9 @@ class Repository {
     std::uintmax_t size = 0;
     bool operator==(const Stamp&) const = default;
   };
+  // The model of a file, and the version that the file is called by; 0: loads
+  // are counted.
+  using Key = std::pair<std::string, int>;
   struct Slot {
     std::filesystem::path path;
     LaneRef lane;  // null while none is loaded
@@ -93,9 +101,17 @@ class Repository {
   };
 
   static std::optional<Stamp> stamp_of(const std::filesystem::path& path);
+  using Slots = std::map<Key, Slot>;
+
   void declare(const std::string& name, const std::filesystem::path& path);
+  // What was not there before is added to the slots.
   void look_into_folders();
-  std::optional<std::string> load_now(const std::string& name);
+  void look_for_versions();
+  // Those of a model, which may be none.
+  std::pair<Slots::const_iterator, Slots::const_iterator> slots_of(
+      const std::string& name) const;
+  std::vector<Key> keys_of(const std::string& name) const;
+  std::optional<std::string> load_now(const Key& key);
   void serve_loads();
   void look_for_changes();
 
@@ -103,8 +119,9 @@ class Repository {
   Executors& executors_;
   Metrics& metrics_;
   mutable std::mutex mutex_;
-  std::map<std::string, Slot> slots_;
-  std::vector<std::filesystem::path> folders_;
+  Slots slots_;
+  std::vector<std::filesystem::path> folders_;             // of models
+  std::map<std::string, std::filesystem::path> versions_;  // by model, folders
   std::condition_variable has_task_;
   std::deque<std::function<void()>> tasks_;
   bool is_open_ = false;

@@ -175,7 +175,8 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
     return answer(context, [&] {
       const LaneRef lane =
           server_.repository().find(request->name(), request->version());
-      write(lane->model(), *response);
+      write(lane->model(), server_.repository().versions(request->name()),
+            *response);
     });
   }
   ServerUnaryReactor* ModelInfer(

@@ -195,10 +195,10 @@ void write(const InferAnswer& answer, bool is_raw,
   }
 }
 
-void write(const ServedModel& model,
+void write(const ServedModel& model, const std::vector<std::string>& versions,
            inference::ModelMetadataResponse& response) {
   response.set_name(model.name());
-  response.add_versions(model.version());
+  for (const std::string& each : versions) response.add_versions(each);
   response.set_platform(kPlatform);
   write_ports(model.inputs(), *response.mutable_inputs());
   write_ports(model.outputs(), *response.mutable_outputs());

@@ -20,7 +20,8 @@ InferCall call_of(const inference::ModelInferRequest& request);
 void write(const InferAnswer& answer, bool is_raw,
            inference::ModelInferResponse& response);
 
-void write(const ServedModel& model,
+// `versions` are those of the model that are served, this one among them.
+void write(const ServedModel& model, const std::vector<std::string>& versions,
            inference::ModelMetadataResponse& response);
 
 grpc::Status grpc_status(Status status, const std::string& message);

@@ -181,7 +181,8 @@ HttpAnswer Routes::metadata_of(const Target& target) {
   if (target.kind == Target::kModelReady) {
     return {.body = dump({{"name", target.model}, {"ready", true}})};
   }
-  return {.body = metadata_json(lane->model())};
+  return {.body = metadata_json(lane->model(),
+                                server_.repository().versions(target.model))};
 }
 
 HttpAnswer Routes::index_answer() {

@@ -62,9 +62,10 @@ std::vector<std::int64_t> protocol_shape(const Shape& shape) {
   return dims;
 }
 
-std::string metadata_json(const ServedModel& model) {
+std::string metadata_json(const ServedModel& model,
+                          const std::vector<std::string>& versions) {
   const Json json{{"name", model.name()},
-                  {"versions", {model.version()}},
+                  {"versions", versions},
                   {"platform", kPlatform},
                   {"inputs", json_of(model.inputs())},
                   {"outputs", json_of(model.outputs())},

@@ -18,7 +18,9 @@ namespace weft::serve {
 //   "classes"  the names of what the outputs tell, in order
 //   "image"    [height, width, channels]
 //   "columns"  the names of a row's fields
-std::string metadata_json(const ServedModel& model);
+// `versions` are those of the model that are served, this one among them.
+std::string metadata_json(const ServedModel& model,
+                          const std::vector<std::string>& versions);
 
 // Sizes, and -1 for what the request decides.
 std::vector<std::int64_t> protocol_shape(const Shape& shape);
