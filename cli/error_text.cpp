@@ -16,7 +16,7 @@ namespace {
 
 // Recipes and schemas are written by hand; what is larger is something else.
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20;
-// Of a longer line the part is shown where the mistake is.
+// A longer line is shown where the mistake is.
 constexpr std::size_t kMostColumns = 76;
 
 // What terminals take for colours (ECMA-48, select graphic rendition).
@@ -138,7 +138,7 @@ std::size_t word_size(std::string_view text) {
 std::string excerpt(const Place& place, bool in_colour) {
   const auto line = line_at(place);
   if (!line || place.column > characters(*line) + 1) return "";
-  // Of a line that is too long, so much is left out at its beginning.
+  // So much is left out at the beginning of a line that is too long.
   const std::size_t left_out =
       place.column > kMostColumns / 2 ? place.column - kMostColumns / 2 : 0;
   const std::string_view rest =

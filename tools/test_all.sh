@@ -72,9 +72,10 @@ reference_is_right() { doxygen docs/Doxyfile > /dev/null; }
 
 # As a user installs it, beside nothing else.
 package_installs() {
-  local place="$root/build/installed"
+  local place="$root/build/installed" wheel
   rm -rf "$place"
-  /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$root" &&
+  wheel="$("$root/tools/wheel.sh")" &&
+    /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$wheel" &&
     (cd / && "$place/bin/python" "$root/tests/python/typed_example.py")
 }
 
@@ -116,7 +117,7 @@ step "clang-format" format_is_right
 step "clang-tidy" lint
 step "mypy --strict" stubs_are_right
 step "doxygen" reference_is_right
-step "pip install ." package_installs
+step "the wheel" package_installs
 step "tensorboard reads" tensorboard_reads
 echo "== slow end-to-end runs"
 run_tests "$root/build" -L slow

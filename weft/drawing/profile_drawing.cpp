@@ -19,7 +19,7 @@ constexpr double kLaneGap = 8;
 constexpr double kSpanLetterWidth = 6;
 constexpr std::size_t kMostRows = 15;  // of the table
 
-// Of categories; what is none of them is grey.
+// What belongs to no category is grey.
 const char* colour_of(const std::string& category) {
   static const std::map<std::string, const char*, std::less<>> kColours{
       {"kernel", "#7fb38a"},

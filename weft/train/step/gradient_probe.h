@@ -15,10 +15,10 @@ class GradientProbe {
   // `description` is that of the training step, and has an optimizer.
   explicit GradientProbe(const StepDescription& description);
 
-  // Of the trainable parameters, by their names, as these are now: what the
-  // step on these inputs with these controls computes before it clips and
-  // updates. Whatever else a run changes, as statistics and what is carried, is
-  // put back. Holds until the next call.
+  // Returns those of the trainable parameters, by their names, as these are
+  // now: what the step on these inputs with these controls computes before it
+  // clips and updates. Whatever else a run changes, as statistics and what is
+  // carried, is put back. Holds until the next call.
   const std::vector<NamedTensor>& run(std::span<const Tensor> inputs,
                                       const StepControls& controls);
 

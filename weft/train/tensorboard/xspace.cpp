@@ -76,7 +76,7 @@ std::vector<Line> lines_of(std::span<const ProfileEvent> events) {
   for (const ProfileEvent& event : events) {
     if (event.form != Form::kQuantity) in_order.push_back(&event);
   }
-  // Of two that begin together the longer one holds the other.
+  // Where two begin together the longer one holds the other.
   std::ranges::stable_sort(in_order, {}, [](const ProfileEvent* event) {
     return std::pair(event->begin, -event->end);
   });
