@@ -88,11 +88,6 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
       augmentations_(options_.augment),
       order_(*dataset_, checked(*dataset_, options_)) {
   if (options_.poisson) {
-    if (dataset_->is_sequential() || options_.shard.ranks > 1) {
-      throw wrong(*dataset_,
-                  "batches that examples join by chance are of separate "
-                  "examples, and for one worker");
-    }
     if (dataset_->mixed_blocks() > 0) {
       throw wrong(
           *dataset_,

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostTold = 8;
 // A file travels in messages of this size, far below the 31 bits in which MPI
 // counts bytes.
-constexpr std::size_t kPiece = std::size_t{64} << 20;
+constexpr std::size_t kFilePiece = std::size_t{64} << 20;
 
 std::string digest_of_text(std::string_view text) {
   return blake2b(
@@ -83,9 +83,9 @@ std::vector<std::string> differences(const std::vector<AgreedItem>& first,
 // Sends `bytes` from rank 0 to each of `ranks`, which have room for them.
 Task<> give(Channel channel, std::vector<int> ranks,
             std::span<std::byte> bytes) {
-  for (std::size_t begin = 0; begin < bytes.size(); begin += kPiece) {
+  for (std::size_t begin = 0; begin < bytes.size(); begin += kFilePiece) {
     const auto piece =
-        bytes.subspan(begin, std::min(kPiece, bytes.size() - begin));
+        bytes.subspan(begin, std::min(kFilePiece, bytes.size() - begin));
     Transfers transfers(channel);
     for (const int rank : ranks) {
       if (channel.rank() == 0) transfers.send(rank, piece);
