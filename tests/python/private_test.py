@@ -43,7 +43,7 @@ def logistic():
 
 
 def clipped_sum(x, labels, weight, bias, norm):
-    """Of all examples, each by itself, in float64."""
+    """The gradients of all examples, each clipped, in float64."""
     logits = x @ weight + bias
     p = np.exp(logits - logits.max(1, keepdims=True))
     p /= p.sum(1, keepdims=True)

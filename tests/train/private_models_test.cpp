@@ -16,6 +16,7 @@
 #include "weft/nn/model.h"
 #include "weft/nn/sequential.h"
 #include "weft/ops/ops.h"
+#include "weft/train/memory_forecast.h"
 #include "weft/train/step/one_by_one.h"
 #include "weft/train/trainer.h"
 
@@ -249,6 +250,30 @@ noise = 0.5
   EXPECT_NO_THROW(
       run("c", {"privacy.per_example=one by one", "train.max_steps=2"}));
   EXPECT_EQ(weights("b").size(), weights("c").size());
+}
+
+// What it takes to go one by one is told before.
+TEST(PrivateModels, TellWhatOneByOneTakes) {
+  const Recipe recipe = parse_recipe(R"(
+[model]
+name = "mlp"
+[data]
+name = "digits"
+[optimizer]
+name = "sgd"
+[train]
+batch = 40
+[privacy]
+noise = 1
+per_example = "one by one"
+)",
+                                     "test");
+  const MemoryForecast forecast = forecast_memory(recipe);
+  EXPECT_EQ(forecast.one_by_one, 40);
+  Recipe together = recipe;
+  together.privacy.per_example = "batched";
+  EXPECT_EQ(forecast_memory(together).one_by_one, 0);
+  EXPECT_LT(forecast.train_step, forecast_memory(together).train_step);
 }
 
 // Statistics of a batch are made of other examples, however it is computed.

@@ -83,7 +83,7 @@ noise = 1
     }
     return tensors;
   }
-  // Of weights and slots, which both have.
+  // The largest, of weights and slots.
   double difference(const std::string& a, const std::string& b) const {
     double most = 0;
     const auto right = saved(b);
@@ -155,8 +155,8 @@ TEST_F(PrivateWorkers, SumWhatWasComputedInOtherWays) {
     train(recipe(folder, ways[i]), 2);
     EXPECT_LT(difference("whole", folder), kGridSteps) << ways[i][0];
   }
-  // Of parts the last one's noise has another number, so that only sums without
-  // noise are the same.
+  // The noise of a batch in parts has the number of its last one, so that only
+  // sums without noise are the same.
   give_key("quiet");
   give_key("parts");
   train(recipe("quiet", {"privacy.noise=1e-6", "train.max_steps=3"}), 1);

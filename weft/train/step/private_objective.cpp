@@ -19,7 +19,9 @@ auto explained(Body&& body) {
     error.detail(
         "in: private training, which computes the gradients of many examples "
         "at once, and apart");
-    error.hint("privacy.per_example = \"one by one\" takes any model");
+    if (error.code() == ErrorCode::kUnsupported) {
+      error.hint("privacy.per_example = \"one by one\" takes any model");
+    }
     throw;
   }
 }

@@ -34,8 +34,8 @@ struct StepControls {
   std::int64_t number = 0;  // of the step, from 0; what dropout draws is by it
   double loss_weight = 1;   // of kGradients
   std::int64_t late = 0;    // updates by which gradients are, of kUpdate
-  // Of a private step: the examples that count, and the place of the first of
-  // them in the batch of all workers, by which they draw.
+  // A private step is told how many examples count, and the place of the first
+  // of them in the batch of all workers, by which they draw.
   std::int64_t present = 0;
   std::int64_t first = 0;
 };
