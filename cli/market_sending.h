@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/market/market.h"
+#include "weft/market/sending.h"
 
 namespace weft::cli {
 
@@ -12,15 +12,9 @@ namespace weft::cli {
 std::vector<market::SigningKey> validators_in(
     const std::vector<std::string>& files);
 
-// The next transaction of that key.
-market::Transaction next_transaction(market::Market& market,
-                                     const market::SigningKey& key,
-                                     const std::string& what,
-                                     market::Fields fields);
-
-// Sends it in a block of its own, prints what happened, and throws
-// Error(kInvalidArgument) with the reason if it was refused.
-void send_alone(market::Market& market, const market::Transaction& transaction);
+// Sends it in a block of its own, and prints what happened.
+void send_and_print(market::Market& market,
+                    const market::Transaction& transaction);
 
 // Prints what happened in a block.
 void print_notes(const market::Market::Outcome& outcome);

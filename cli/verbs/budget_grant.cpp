@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 
 #include "weft/budget/budget_ledger.h"
+#include "weft/budget/budget_view.h"
 
 namespace weft::cli {
 namespace {
@@ -22,9 +23,7 @@ struct BudgetGrantArguments {
 // A refusal is an answer, and the exit code says it.
 void tell(const KeptClaim& claim, bool as_json) {
   if (as_json) {
-    print_json({{"claim", claim.entry.claim},
-                {"standing", to_string(claim.standing)},
-                {"because", claim.because}});
+    fmt::print("{}\n", claim_json(claim));
   } else {
     fmt::print("{}: {}{}{}\n", claim.entry.claim, to_string(claim.standing),
                claim.because.empty() ? "" : ", since ", claim.because);

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <fmt/core.h>
 
-#include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
 #include "cli/verb.h"
@@ -11,6 +10,7 @@
 #include "weft/base/file.h"
 #include "weft/budget/budget_ledger.h"
 #include "weft/budget/budget_page.h"
+#include "weft/budget/budget_view.h"
 
 namespace weft::cli {
 namespace {
@@ -58,6 +58,7 @@ Json claims_json(const BudgetBooks& books) {
 }
 
 void print_books(const BudgetBooks& books, std::int64_t now) {
+void print_books(const BudgetBooks& books) {
   std::vector<std::vector<std::string>> blocks{
       {"block", "spent", "of epsilon", "delta", "", "claims", "given"}};
   for (const auto& [name, block] : books.blocks()) {
@@ -98,6 +99,7 @@ void show_budget(const BudgetShowArguments& arguments) {
                   {"period", books.rules().period}}},
                 {"blocks", blocks_json(books, now)},
                 {"claims", claims_json(books)}});
+    fmt::print("{}\n", budget_json(books));
   } else {
     print_books(books, now);
   }

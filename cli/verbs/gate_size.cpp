@@ -3,11 +3,10 @@
 #include <fmt/core.h>
 
 #include "cli/gate_terms.h"
-#include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
-#include "weft/gate/plan.h"
+#include "weft/gate/gate_view.h"
 
 namespace weft::cli {
 namespace {
@@ -16,40 +15,6 @@ struct GateSizeArguments {
   GateTermsArguments terms;
   bool as_json = false;
 };
-
-Json gate_plan_json(const GateTerms& terms, const GatePlan& plan) {
-  Json clauses = Json::array();
-  for (std::size_t i = 0; i < plan.clauses.size(); ++i) {
-    const BoundAnswer& answer = plan.clauses[i];
-    Json clause{{"clause", to_string(terms.condition.clauses[i])},
-                {"points", answer.points},
-                {"bound", answer.bound},
-                {"why", answer.why}};
-    if (answer.filter) {
-      clause["filter"] = {{"points", answer.filter->points},
-                          {"most", answer.filter->most}};
-      clause["points_without"] = answer.points_without;
-    }
-    for (const BoundAnswer& each :
-         answers_for(terms, terms.condition.clauses[i])) {
-      clause["bounds"][each.bound] = each.points;
-    }
-    clauses.push_back(clause);
-  }
-  return {{"condition", to_string(terms.condition)},
-          {"reliability", terms.reliability},
-          {"mode", to_string(terms.mode)},
-          {"adaptivity", to_string(terms.adaptivity)},
-          {"steps", terms.steps},
-          {"labelled", plan.labelled},
-          {"points", plan.points},
-          {"baseline", plan.baseline},
-          {"labels_differences_only", plan.labels_differences_only},
-          {"labels_a_commit",
-           plan.labels_a_commit ? Json(*plan.labels_a_commit) : Json()},
-          {"clauses", clauses},
-          {"hints", plan.hints}};
-}
 
 void print_gate_plan(const GateTerms& terms, const GatePlan& plan) {
   fmt::print("{:>12}  points with labels, for {} verdict{}\n",
@@ -91,7 +56,7 @@ void gate_size(const GateSizeArguments& arguments) {
   const GateTerms terms = arguments.terms.terms();
   const GatePlan plan = plan_gate(terms);
   if (arguments.as_json) {
-    print_json(gate_plan_json(terms, plan));
+    fmt::print("{}\n", plan_json(terms, plan));
   } else {
     print_gate_plan(terms, plan);
   }

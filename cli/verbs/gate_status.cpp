@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
 #include "weft/gate/gate.h"
+#include "weft/gate/gate_view.h"
 
 namespace weft::cli {
 namespace {
@@ -17,28 +17,6 @@ struct GateStatusArguments {
   bool with_details = false;
   bool as_json = false;
 };
-
-std::string verdict_word(const GateSubmission& submission) {
-  if (!submission.is_judged) return "waits for labels";
-  if (!submission.passed) return "recorded";
-  return *submission.passed ? "passed" : "failed";
-}
-
-Json gate_status_json(const Gate& gate, const GateLife& life) {
-  Json submissions = Json::array();
-  for (const GateSubmission& submission : life.submissions) {
-    submissions.push_back({{"model", submission.name},
-                           {"time", submission.time},
-                           {"verdict", verdict_word(submission)}});
-  }
-  return {{"gate", gate.file().name},
-          {"condition", to_string(life.config.terms.condition)},
-          {"test_set", life.number},
-          {"uses_left", life.uses_left()},
-          {"alarm", to_string(life.end)},
-          {"released", life.is_released},
-          {"submissions", submissions}};
-}
 
 void print_gate_status(const Gate& gate, const GateLife& life) {
   fmt::print("{}: {}\n", printable(gate.file().name),
@@ -72,7 +50,7 @@ void gate_status(const GateStatusArguments& arguments) {
         .hint("weft gate init begins with one");
   }
   if (arguments.as_json) {
-    print_json(gate_status_json(gate, *state.life));
+    fmt::print("{}\n", status_json(gate.file().name, *state.life));
   } else {
     print_gate_status(gate, *state.life);
   }

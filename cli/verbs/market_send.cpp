@@ -20,38 +20,16 @@ struct MarketSendArguments {
   bool is_pooled = false;
 };
 
-market::Fields fields_from(const market::TransactionDef& def,
-                           const std::vector<std::string>& words) {
-  market::Fields fields;
-  for (const std::string& word : words) {
-    const auto equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    const auto spec =
-        std::ranges::find(def.fields, name, &market::FieldSpec::name);
-    if (equals == std::string::npos || spec == def.fields.end()) {
-      std::vector<std::string> known;
-      for (const auto& field : def.fields) known.push_back(field.name);
-      const std::string near = nearest(name, known);
-      throw Error(ErrorCode::kInvalidArgument, def.name,
-                  "'{}' sets no field of it", word)
-          .hint(near.empty()
-                    ? "weft market transactions " + def.name + " lists them"
-                    : "did you mean " + near + "=…?");
-    }
-    fields.set(name, market::field_from_words(*spec, word.substr(equals + 1)));
-  }
-  return fields;
-}
-
 void send_transaction(const MarketSendArguments& arguments) {
   const auto& def = market_transaction_registry().get(arguments.what);
   const auto key = market::SigningKey::read(arguments.key);
   Ledger ledger = Ledger::open(arguments.ledger);
   market::Market market(ledger, validators_in(arguments.validators));
-  const market::Transaction transaction = next_transaction(
-      market, key, arguments.what, fields_from(def, arguments.fields));
+  const market::Transaction transaction = market::next_transaction(
+      market, key, arguments.what,
+      market::fields_from_words(def, arguments.fields));
   if (arguments.is_pooled) return market::add_to_pool(ledger, transaction);
-  send_alone(market, transaction);
+  send_and_print(market, transaction);
 }
 
 void add_market_send(CLI::App& verb) {

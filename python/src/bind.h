@@ -33,6 +33,7 @@ void bind_model(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_data(py::module_& module);
 void bind_validation(py::module_& module);
+void bind_books(py::module_& module);
 
 // A reference that may be copied and dropped without the GIL.
 using SharedObject = std::shared_ptr<PyObject>;

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_weft, module) {
   bind_profile(module);
   bind_data(module);
   bind_validation(module);
+  bind_books(module);
   bind_jit(module);
   bind_transforms(module);
 }

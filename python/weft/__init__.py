@@ -59,7 +59,8 @@ from weft._weft import (
     threads,
     while_loop,
 )
-from weft import data, nn, onnx, ops, optim, train, validation
+from weft import budget, data, gate, ledger, market, nn, onnx, ops, optim, train
+from weft import validation
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
 from weft.functions import *

@@ -7,7 +7,11 @@ from typing import Protocol, Sequence, TypeVar, Union, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from weft import budget as budget
 from weft import data as data
+from weft import gate as gate
+from weft import ledger as ledger
+from weft import market as market
 from weft import nn as nn
 from weft import onnx as onnx
 from weft import ops as ops

@@ -61,6 +61,39 @@ TEST(AssociationTest, SymbolicSharesThatWereGivenAwayAreBurntToo) {
   EXPECT_EQ(scene.association().current().supply, 200);
 }
 
+// Somebody may be paid once for a shard, and the holders have what it earns.
+TEST(AssociationTest, PaysOnceForAShardWhereThatIsAgreed) {
+  MarketScene scene;
+  found_database(scene, 100);
+  decide(scene, "owner", shard_of("anna", 100, "a"), {"owner"});
+  SaidFields bought = shard_of("ben", 0, "b").number("money", 300);
+  scene.expect_refused("anna", "propose", bought.number("association", 1),
+                       "the treasury has 0, less than 300");
+  scene.send("treasurer", "deposit",
+             said().who("to", "anna").number("amount", 500));
+  scene.send("anna", "fund",
+             said().number("association", 1).number("amount", 500));
+  decide(scene, "anna", shard_of("ben", 0, "b").number("money", 300), {"anna"});
+  EXPECT_TRUE(scene.noted("is paid 300 for it, once"));
+  EXPECT_EQ(scene.balance("ben"), 300);
+  EXPECT_EQ(scene.shares("ben"), 0);
+  EXPECT_EQ(scene.association().treasury, 200);
+  EXPECT_EQ(scene.association().current().supply, 100);
+  market::check_money(scene.state);
+  // What was decided is what is done: another sum is another payload.
+  SaidFields again = shard_of("ben", 0, "c").number("money", 200);
+  SaidFields proposal = again;
+  scene.send("anna", "propose", proposal.number("association", 1));
+  const std::int64_t number = std::ssize(scene.state.proposals);
+  scene.send("anna", "vote", vote_of(number, true));
+  scene.wait(60);
+  SaidFields dearer = shard_of("ben", 0, "c").number("money", 199);
+  scene.expect_refused("anna", "execute", dearer.number("proposal", number),
+                       "");
+  scene.send("anna", "execute", again.number("proposal", number));
+  EXPECT_EQ(scene.association().treasury, 0);
+}
+
 // Anna has 99 shares, Ben 99 and Clara 2, of a quorum of 100.
 MarketScene three_holders() {
   MarketScene scene;

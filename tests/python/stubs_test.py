@@ -47,6 +47,10 @@ class Stubs(unittest.TestCase):
             ("optim.pyi", weft.optim),
             ("train.pyi", weft.train),
             ("validation.pyi", weft.validation),
+            ("ledger.pyi", weft.ledger),
+            ("budget.pyi", weft.budget),
+            ("gate.pyi", weft.gate),
+            ("market.pyi", weft.market),
         ):
             missing = [n for n in defined(stub) if not hasattr(module, n)]
             self.assertEqual(missing, [], stub)
@@ -56,7 +60,16 @@ class Stubs(unittest.TestCase):
 
         known = defined("__init__.pyi")
         self.assertEqual(set(weft.functions.__all__) - known, set())
-        for module in (weft.onnx, weft.optim, weft.train, weft.validation):
+        for module in (
+            weft.onnx,
+            weft.optim,
+            weft.train,
+            weft.validation,
+            weft.ledger,
+            weft.budget,
+            weft.gate,
+            weft.market,
+        ):
             stub = module.__name__.removeprefix("weft.") + ".pyi"
             self.assertEqual(set(module.__all__) - defined(stub), set())
 

@@ -20,8 +20,12 @@ void check_shard(const State& state, std::int64_t association,
         "twice");
   }
   if (fields.number("examples") == 0) throw refused("the shard has no example");
-  sum_of(entry(state.associations, association, "association").current().supply,
-         fields.number("amount"), "the shares");
+  const Association& of = entry(state.associations, association, "association");
+  sum_of(of.current().supply, fields.number("amount"), "the shares");
+  if (fields.number("money") > of.treasury) {
+    throw refused(fmt::format("the treasury has {}, less than {}", of.treasury,
+                              fields.number("money")));
+  }
 }
 
 void add_shard(State& state, std::int64_t number, const Fields& fields,
@@ -47,6 +51,12 @@ void add_shard(State& state, std::int64_t number, const Fields& fields,
     }
   }
   association.mint(fields.key("recipient"), fields.number("amount"));
+  if (const Amount money = fields.number("money"); money > 0) {
+    association.treasury -= money;
+    state.give(fields.key("recipient"), money);
+    notes.push_back(fmt::format("{} is paid {} for it, once",
+                                short_name(fields.key("recipient")), money));
+  }
   notes.push_back(
       fmt::format("shard {} is in database {}, and {} has {} "
                   "shares for it",
@@ -75,6 +85,10 @@ const std::vector<FieldSpec>& payload_fields() {
        .is_optional = true},
       {.name = "amount",
        .summary = "money that is paid, or shares that the curator gets",
+       .is_optional = true},
+      {.name = "money",
+       .summary = "of the treasury, that the curator of a shard gets once, "
+                  "instead of shares or beside them",
        .is_optional = true},
       {.name = "name",
        .kind = FieldKind::kText,

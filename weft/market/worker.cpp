@@ -9,7 +9,7 @@
 #include "weft/base/process.h"
 #include "weft/market/key_socket.h"
 #include "weft/market/sealed_result.h"
-#include "weft/market/transaction_def.h"
+#include "weft/market/sending.h"
 
 namespace weft::market {
 namespace {
@@ -24,19 +24,10 @@ void keep_others_out() {
 
 std::string account_text(const PublicKey& key) { return to_hex(key); }
 
-Transaction next_of(const State& state, const SigningKey& key,
-                    std::string_view what, Fields fields) {
-  const auto found = state.accounts.find(key.public_key());
-  return make_transaction(
-      key, state.market,
-      found == state.accounts.end() ? 0 : found->second.nonce, what,
-      std::move(fields));
-}
-
 void send(Market& market, const SigningKey& key, std::string_view what,
           Fields fields, const std::function<void(const std::string&)>& told) {
   const Market::Outcome outcome =
-      market.commit({next_of(market.current(), key, what, std::move(fields))});
+      market.commit({next_transaction(market, key, what, std::move(fields))});
   for (const std::string& note : outcome.notes) told(note);
   for (const Refusal& refusal : outcome.refused) told(refusal.why);
 }

@@ -1,0 +1,9 @@
+from os import PathLike
+from typing import Any, Sequence, Union
+
+Location = Union[str, PathLike[str]]
+
+def records(
+    ledger: Location, *, book: str = ..., kind: str = ..., after: int = ...
+) -> list[dict[str, Any]]: ...
+def verify(ledger: Location, heads: Sequence[str] = ...) -> dict[str, Any]: ...

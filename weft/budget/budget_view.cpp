@@ -1,0 +1,47 @@
+#include "weft/budget/budget_view.h"
+
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const KeptClaim& claim) {
+  return {{"claim", claim.entry.claim},
+          {"standing", to_string(claim.standing)},
+          {"because", claim.because}};
+}
+
+}  // namespace
+
+std::string budget_json(const BudgetBooks& books) {
+  Json blocks = Json::array();
+  for (const auto& [name, block] : books.blocks()) {
+    blocks.push_back(
+        {{"block", name},
+         {"epsilon", block.guarantee.epsilon},
+         {"delta", block.guarantee.delta},
+         {"consumed_epsilon", BudgetBooks::consumed_epsilon(block)},
+         {"claims", block.claims}});
+  }
+  Json claims = Json::array();
+  for (const auto& [name, claim] : books.claims()) {
+    Json each = json_of(claim);
+    each["job"] = claim.entry.job;
+    each["mechanism"] = claim.entry.mechanism;
+    each["blocks"] = claim.entry.blocks;
+    claims.push_back(std::move(each));
+  }
+  return Json{{"rules",
+               {{"scheduler", books.rules().scheduler},
+                {"unlocking", books.rules().unlocking},
+                {"period", books.rules().period}}},
+              {"blocks", blocks},
+              {"claims", claims}}
+      .dump();
+}
+
+std::string claim_json(const KeptClaim& claim) { return json_of(claim).dump(); }
+
+}  // namespace weft
