@@ -9,6 +9,7 @@
 #include "weft/data/fetch.h"
 #include "weft/market/enclave.h"
 #include "weft/market/subset.h"
+#include "weft/validation/required.h"
 
 namespace weft::cli {
 namespace {
@@ -17,12 +18,18 @@ struct MarketSealArguments {
   std::string data;
   std::string folder;
   std::string rows;
+  std::string schema;
   std::string store;
   std::string keys;
   bool as_json = false;
 };
 
 void seal(const MarketSealArguments& arguments) {
+  if (!arguments.schema.empty()) {
+    validation::require_schema(
+        arguments.schema, {.data = arguments.data, .folder = arguments.folder},
+        "market", "--schema");
+  }
   const DatasetSplits splits =
       open_data({.name = arguments.data, .folder = arguments.folder});
   std::vector<std::int64_t> rows;
@@ -58,6 +65,11 @@ void add_market_seal(CLI::App& verb) {
   verb.add_option("--rows", arguments->rows,
                   "of the training part, as 0-9999 or 1,5,7-9; all, if it is "
                   "left out");
+  verb.add_option("--schema", arguments->schema,
+                  "seal nothing unless the training part is as this schema of "
+                  "weft validate says, in its environment market where it has "
+                  "one")
+      ->type_name("FILE");
   verb.add_option("--store", arguments->store,
                   "folder where it is put, under its digest")
       ->required()

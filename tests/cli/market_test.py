@@ -176,6 +176,19 @@ class MarketTest(CliTest):
         self.assertIn("transfer_shares", self.weft("transactions"))
         self.assertIn("quorum", self.weft("transactions", "found"))
 
+    def test_only_data_that_are_as_a_schema_says_are_sealed(self) -> None:
+        schema = self.folder / "digits.toml"
+        self.succeed("validate", "infer", "digits", "-o", schema)
+        seal = ("seal", "digits", "--rows", "0-9", "--store", self.store,
+                "--keys", self.folder / "shards", "--schema", schema)
+        self.assertIn("examples=10", self.weft(*seal))
+        sealed = sorted(self.store.iterdir())
+        schema.write_text(schema.read_text().replace(
+            "[feature.label]", "[feature.label]\nmax = 8"))
+        said = self.refused(*seal)
+        self.assertIn("label (above_max)", said)
+        self.assertEqual(sorted(self.store.iterdir()), sealed)
+
     def test_replicas_under_mpirun(self) -> None:
         accounts = [self.key(f"v{i}") for i in range(3)]
         chosen = [word for account in accounts
