@@ -42,6 +42,16 @@ class MemoryTest(CliTest):
         self.assertIn("training step", text)
         self.assertIn("1 worker in this process", text)
 
+    def test_gradients_that_are_shown_are_told(self) -> None:
+        shown = ("--set", "train.batch=1000", "--set",
+                 "tensorboard.folder=board")
+        told = self.json_of(*self.command, "--dry-run", *shown)["bytes"]
+        self.assertGreater(told["shown gradients"], told["training step"] / 3)
+        done = self.json_of(*self.command, *shown, "--set", "train.epochs=1")
+        self.assertAlmostEqual(done["peak_rss_bytes"] / told["in all"], 1,
+                               delta=0.1)
+        self.assertTrue((self.folder / "run" / "board").exists())
+
     def test_workers_take_as_much_each(self) -> None:
         one = self.json_of(*self.command, "--dry-run")["bytes"]
         two = self.json_of(*self.command, "--dry-run", "--workers", 2)["bytes"]

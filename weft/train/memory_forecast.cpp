@@ -5,6 +5,7 @@
 
 #include "weft/base/cpu.h"
 #include "weft/data/loader.h"
+#include "weft/train/hooks/tensorboard.h"
 #include "weft/train/step/step.h"
 
 namespace weft {
@@ -47,6 +48,14 @@ double arena_of(const StepDescription& description, StepCut cut,
   return static_cast<double>(step.plan().arena_bytes());
 }
 
+// How full the last batch of an epoch is, whose gradients are shown.
+double last_batch_share(const BatchSource& source, std::int64_t batch) {
+  const std::int64_t before = (source.batches_per_epoch() - 1) * batch;
+  const std::int64_t last = source.examples_per_epoch() - before;
+  return static_cast<double>(std::min(last, batch)) /
+         static_cast<double>(batch);
+}
+
 std::string gigabytes(double bytes) {
   return fmt::format("{:.2f} GB", bytes / 1e9);
 }
@@ -55,7 +64,7 @@ std::string gigabytes(double bytes) {
 
 double MemoryForecast::total() const {
   return program + data + parameters + optimizer_state + planning + train_step +
-         evaluation + batches + network;
+         gradients + evaluation + batches + network;
 }
 
 MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
@@ -87,6 +96,12 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
       arena_of(is_one_by_one ? description.with_inputs(of_one(source->inputs()))
                              : description,
                StepCut::kTrain, forecast);
+  forecast.train_step = arena_of(description, StepCut::kTrain, forecast);
+  if (workers == 1 && shows_gradients(recipe)) {
+    forecast.gradients =
+        parameters + last_batch_share(*source, recipe.train.batch) *
+                         arena_of(description, StepCut::kGradients, forecast);
+  }
   forecast.evaluation = arena_of(description.with_inputs(held_out->inputs()),
                                  StepCut::kEvaluate, forecast);
   forecast.planning = std::max(0.0, held() - before);

@@ -20,6 +20,7 @@ struct MemoryForecast {
   double optimizer_state = 0;
   double planning = 0;    // plans and generated code
   double train_step = 0;  // its values: the arena of its plan
+  double gradients = 0;  // that TensorBoard shows, and the step that makes them
   double evaluation = 0;
   double batches = 0;  // that are made ahead
   double network = 0;  // gradients, and messages on their way

@@ -81,6 +81,13 @@ void add_scores(WireWriter& summary, const std::string& part,
 
 }  // namespace
 
+bool shows_gradients(const Recipe& recipe) {
+  const auto section = recipe.more.find("tensorboard");
+  return section != recipe.more.end() && !recipe.privacy.is_on() &&
+         !option<std::string>(section->second, "folder").empty() &&
+         option<bool>(section->second, "gradients");
+}
+
 void TensorBoardHook::on_start(TrainLoop& loop) {
   if (!loop.worker().is_first()) return;
   file_.emplace(loop.recipe().log.folder / options_.folder);

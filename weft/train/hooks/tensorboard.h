@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/step/train_hook.h"
 #include "weft/train/tensorboard/event_file.h"
 
@@ -24,6 +25,10 @@ struct TensorBoardOptions {
   bool with_gradients = true;
   std::int64_t images = 4;
 };
+
+// Whether a run by this recipe shows gradients of its steps, if it has a single
+// worker.
+bool shows_gradients(const Recipe& recipe);
 
 // The first worker alone writes.
 class TensorBoardHook : public TrainHook {
