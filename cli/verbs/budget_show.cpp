@@ -1,6 +1,5 @@
 // weft budget show: what is left of each block, and how claims stand.
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <fmt/core.h>
 
 #include "cli/terminal.h"
@@ -21,44 +20,7 @@ struct BudgetShowArguments {
   bool as_json = false;
 };
 
-std::int64_t microseconds_now() {
-  using std::chrono::microseconds;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<microseconds>(now).count();
-}
-
-Json blocks_json(const BudgetBooks& books, std::int64_t now) {
-  Json blocks = Json::array();
-  for (const auto& [name, block] : books.blocks()) {
-    blocks.push_back(
-        {{"block", name},
-         {"epsilon", block.guarantee.epsilon},
-         {"delta", block.guarantee.delta},
-         {"consumed_epsilon", BudgetBooks::consumed_epsilon(block)},
-         {"claims", block.claims},
-         {"grants", block.grants},
-         {"retires_at", block.retirement.at},
-         {"retires_after", block.retirement.grants},
-         {"retired", block.gone(now).value_or("")}});
-  }
-  return blocks;
-}
-
-Json claims_json(const BudgetBooks& books) {
-  Json claims = Json::array();
-  for (const auto& [name, claim] : books.claims()) {
-    claims.push_back({{"claim", name},
-                      {"job", claim.entry.job},
-                      {"mechanism", claim.entry.mechanism},
-                      {"blocks", claim.entry.blocks},
-                      {"standing", to_string(claim.standing)},
-                      {"because", claim.because}});
-  }
-  return claims;
-}
-
 void print_books(const BudgetBooks& books, std::int64_t now) {
-void print_books(const BudgetBooks& books) {
   std::vector<std::vector<std::string>> blocks{
       {"block", "spent", "of epsilon", "delta", "", "claims", "given"}};
   for (const auto& [name, block] : books.blocks()) {
@@ -88,18 +50,12 @@ void show_budget(const BudgetShowArguments& arguments) {
   Ledger ledger = Ledger::open(arguments.ledger);
   BudgetLedger budgets(ledger);
   const BudgetBooks& books = budgets.books();
-  const std::int64_t now = microseconds_now();
+  const std::int64_t now = ledger_clock();
   if (!arguments.page.empty()) {
     write_file(arguments.page, budget_page(books, ledger.location(), now));
   }
   if (arguments.as_json) {
-    print_json({{"rules",
-                 {{"scheduler", books.rules().scheduler},
-                  {"unlocking", books.rules().unlocking},
-                  {"period", books.rules().period}}},
-                {"blocks", blocks_json(books, now)},
-                {"claims", claims_json(books)}});
-    fmt::print("{}\n", budget_json(books));
+    fmt::print("{}\n", budget_json(books, now));
   } else {
     print_books(books, now);
   }

@@ -15,7 +15,7 @@ Json json_of(const KeptClaim& claim) {
 
 }  // namespace
 
-std::string budget_json(const BudgetBooks& books) {
+std::string budget_json(const BudgetBooks& books, std::int64_t now) {
   Json blocks = Json::array();
   for (const auto& [name, block] : books.blocks()) {
     blocks.push_back(
@@ -23,7 +23,11 @@ std::string budget_json(const BudgetBooks& books) {
          {"epsilon", block.guarantee.epsilon},
          {"delta", block.guarantee.delta},
          {"consumed_epsilon", BudgetBooks::consumed_epsilon(block)},
-         {"claims", block.claims}});
+         {"claims", block.claims},
+         {"grants", block.grants},
+         {"retires_at", block.retirement.at},
+         {"retires_after", block.retirement.grants},
+         {"retired", block.gone(now).value_or("")}});
   }
   Json claims = Json::array();
   for (const auto& [name, claim] : books.claims()) {

@@ -4,6 +4,7 @@
 // Threads: pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "weft/budget/budget_state.h"
@@ -11,9 +12,11 @@
 namespace weft {
 
 // {"rules": {"scheduler", "unlocking", "period"}, "blocks": [{"block",
-//  "epsilon", "delta", "consumed_epsilon", "claims"}], "claims": [as
-//  claim_json(), with "job", "mechanism" and "blocks"]}
-std::string budget_json(const BudgetBooks& books);
+//  "epsilon", "delta", "consumed_epsilon", "claims", "grants", "retires_at",
+//  "retires_after", "retired"}], "claims": [as claim_json(), with "job",
+//  "mechanism" and "blocks"]}; "retired" says why, if it is, at `now`
+// (ledger_clock()).
+std::string budget_json(const BudgetBooks& books, std::int64_t now);
 // {"claim", "standing", "because"}
 std::string claim_json(const KeptClaim& claim);
 

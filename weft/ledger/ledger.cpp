@@ -7,12 +7,6 @@
 namespace weft {
 namespace {
 
-std::int64_t clock_now() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 const LedgerStoreDef& store_for(const std::string& location) {
   for (const LedgerStoreDef& def : ledger_store_registry().all()) {
     if (def.takes(location)) return def;
@@ -51,8 +45,14 @@ constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 }  // namespace
 
+std::int64_t ledger_clock() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 LedgerWriter::LedgerWriter(LedgerStore& store, const LedgerHead& head)
-    : store_(store), head_(head), now_(std::max(clock_now(), head.time)) {}
+    : store_(store), head_(head), now_(std::max(ledger_clock(), head.time)) {}
 
 std::optional<LedgerRecord> LedgerWriter::find(const std::string& book,
                                                const std::string& key) {

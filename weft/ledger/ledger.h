@@ -13,12 +13,10 @@
 // there as a whole or not at all.
 //
 // Threads: an object is for one thread; processes and threads that share a
-// ledger
-//          open it each for itself.
+//          ledger open it each for itself.
 // Errors:  as store.h; Error(kDataLoss) where the chain is broken.
 // Cost:    a transaction waits for the disk once, however many records it has;
-// a
-//          record costs about 1 us of hashing and as much of the database.
+//          a record costs about 1 us of hashing and as much of the database.
 #pragma once
 
 #include <functional>
@@ -37,6 +35,9 @@ enum class LedgerMode {
   kOpen,    // it must be there
   kCreate,  // is made if it is not
 };
+
+// Microseconds since 1970 by this machine's clock, which records are dated by.
+std::int64_t ledger_clock();
 
 // What a transaction may do. Lives as long as it.
 class LedgerWriter {

@@ -96,7 +96,6 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
       arena_of(is_one_by_one ? description.with_inputs(of_one(source->inputs()))
                              : description,
                StepCut::kTrain, forecast);
-  forecast.train_step = arena_of(description, StepCut::kTrain, forecast);
   if (workers == 1 && shows_gradients(recipe)) {
     forecast.gradients =
         parameters + last_batch_share(*source, recipe.train.batch) *
