@@ -226,6 +226,11 @@ TEST(PrivateRun, DeclinesWhatItCannotPromise) {
   declined({"privacy.ledger", "is not private"},
            {"privacy.noise=0", "privacy.ledger=books.db"});
   declined({"privacy", "drop_last"}, {"train.drop_last=true"});
+  expect_error(ErrorCode::kInvalidArgument,
+               {"privacy", "simulate.network", "--workers"}, [&] {
+                 PrivateRun(runs.recipe("a", {"simulate.network=2@1us,1GB/s"}),
+                            nullptr, {}, false);
+               });
   declined({"privacy", "cannot be drawn"}, {"train.batch=5000"});
   declined({"privacy", "statistics of a batch", "group_norm"},
            {"model.name=resnet20", "data.name=digits"});

@@ -44,7 +44,8 @@ std::optional<std::string> KeptBlock::gone(std::int64_t now) const {
     return fmt::format("it retired on {}", date_text(retirement.at));
   }
   if (retirement.grants > 0 && grants >= retirement.grants) {
-    return fmt::format("it retired after {} grants", retirement.grants);
+    return fmt::format("it retired after {} grant{}", retirement.grants,
+                       retirement.grants == 1 ? "" : "s");
   }
   return std::nullopt;
 }
@@ -54,8 +55,9 @@ std::string KeptBlock::retirement_text(std::int64_t now) const {
   std::string text;
   if (retirement.at > 0) text = "until " + date_text(retirement.at);
   if (retirement.grants > 0) {
-    text += fmt::format("{}for {} grants, {} so far", text.empty() ? "" : ", ",
-                        retirement.grants, grants);
+    text += fmt::format("{}for {} grant{}, {} so far", text.empty() ? "" : ", ",
+                        retirement.grants, retirement.grants == 1 ? "" : "s",
+                        grants);
   }
   return text;
 }

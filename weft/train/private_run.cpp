@@ -40,6 +40,12 @@ void share_bytes(WorkerGroup& group, const std::string& what,
 // What does not compose with private training.
 std::optional<Refusal> declined(const Recipe& recipe, bool has_workers,
                                 const GivenObjects& given) {
+  if (!recipe.simulate.network.empty()) {
+    return Refusal{"simulate.network",
+                   "its workers take batches of data that were opened for all "
+                   "of them, in an order",
+                   "workers that are there: --workers"};
+  }
   if (given.data != nullptr || recipe.data.source != "loader") {
     return Refusal{given.data != nullptr ? "data of a program"
                                          : in_quotes(recipe.data.source),
@@ -50,16 +56,7 @@ std::optional<Refusal> declined(const Recipe& recipe, bool has_workers,
     return Refusal{"train.drop_last", "its batches are not cut from an order",
                    "leave it out"};
   }
-  if (!has_workers) return std::nullopt;
-  if (auto refusal = private_workers_decline(recipe.sync)) return refusal;
-  if (!recipe.simulate.network.empty() &&
-      recipe.privacy.per_example == kOneByOne) {
-    return Refusal{"simulate.network",
-                   "what a step takes that computes its examples one by one is "
-                   "not measured",
-                   "privacy.per_example = \"batched\""};
-  }
-  return std::nullopt;
+  return has_workers ? private_workers_decline(recipe.sync) : std::nullopt;
 }
 
 // The parts between commas.
