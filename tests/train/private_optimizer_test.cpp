@@ -273,6 +273,13 @@ TEST(PrivateOptimizer, RefusesWhatItCannotPromise) {
   expect_error(ErrorCode::kInvalidArgument,
                {"examples have joined", "sample()"},
                [&] { training.update(Line::batch(rows)); });
+  // A step that would learn what is no number changes nothing.
+  line.scale().assign(Tensor::scalar(INFINITY));
+  expect_error(ErrorCode::kNumeric, {"the loss of step 1"},
+               [&] { training.update(Line::batch(training.sample())); });
+  EXPECT_EQ(training.step().tensor().item(), 0);
+  EXPECT_EQ(numbers(line.weight().tensor()), (std::vector<double>{0, 0}));
+  line.scale().assign(Tensor::scalar(1.0f));
   // What a loss keeps of examples by itself has no noise.
   PrivateOptimizer keeping(
       sgd,

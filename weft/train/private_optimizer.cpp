@@ -21,9 +21,13 @@ Error wrong(std::string message) {
                std::move(message));
 }
 
+const TensorType kKeyType{DType::kI64, {2}};
+
+}  // namespace
+
 // A function of which the variables that it reads become parameters as they are
 // met.
-class VariableBuilder : public FunctionBuilder {
+class PrivateOptimizer::VariableBuilder : public FunctionBuilder {
  public:
   using FunctionBuilder::FunctionBuilder;
 
@@ -51,6 +55,29 @@ class VariableBuilder : public FunctionBuilder {
  private:
   std::vector<VariableRef> variables_;
 };
+
+namespace {
+
+// The same function with all `variables` in front, of which the first `trained`
+// stood there; a key and `inputs` tensors follow them.
+Function with_variables_first(FunctionBuilder& builder, const Function& loss,
+                              std::size_t trained,
+                              const std::vector<VariableRef>& variables,
+                              std::size_t inputs) {
+  std::vector<Value> shared;
+  for (const VariableRef& variable : variables) {
+    shared.push_back(builder.parameter(variable->type));
+  }
+  const auto others = shared.begin() + static_cast<std::ptrdiff_t>(trained);
+  std::vector<Value> arguments(shared.begin(), others);
+  for (std::size_t i = 0; i <= inputs; ++i) {
+    const ValueId id = loss.parameters()[trained + i];
+    arguments.push_back(builder.parameter(loss.type(id)));
+  }
+  arguments.insert(arguments.end(), others, shared.end());
+  return builder.build(
+      [&] { return inlined_results(builder, loss, arguments); });
+}
 
 privacy::Mechanisms found_noise(const PrivateLoop& options,
                                 const PoissonOrder& order) {
@@ -185,6 +212,11 @@ double PrivateOptimizer::update(std::span<const Tensor> batch) {
   }
   const double loss = sums.back().item() / static_cast<double>(joined);
   sums.pop_back();
+  if (joined > 0 && !std::isfinite(loss)) {
+    throw Error(ErrorCode::kNumeric, "private optimizer",
+                "the loss of step {} is {}", number() + 1, loss)
+        .hint("a smaller rate often helps");
+  }
   std::vector<Value> gradients;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     noise_.add(sums[i].span<float>(), number(), i);
@@ -231,73 +263,63 @@ PrivateOptimizer::Staged& PrivateOptimizer::staged(
   return found->second;
 }
 
-PrivateOptimizer::Staged PrivateOptimizer::stage(
-    std::span<const Tensor> batch) const {
-  const std::size_t trained = updater_.variables().size();
-  const TensorType key_type{DType::kI64, {2}};
-  Program program;
-  // Variables that are met stand behind the rest, and are moved to the front.
-  VariableBuilder met(program, "met");
-  for (const VariableRef& variable : updater_.variables()) met.take(variable);
-  const Value key = met.parameter(key_type, "key");
+// The loss of an example and its gradients. Variables that are not trained come
+// behind all other parameters, in the order in which they are met.
+Function PrivateOptimizer::traced(VariableBuilder& builder,
+                                  std::span<const Tensor> batch) const {
+  const std::vector<VariableRef>& trained = updater_.variables();
+  for (const VariableRef& variable : trained) builder.take(variable);
+  const Value key = builder.parameter(kKeyType, "key");
   std::vector<Value> inputs;
   for (const Tensor& tensor : batch) {
-    inputs.push_back(met.parameter(of_one(tensor.type())));
+    inputs.push_back(builder.parameter(of_one(tensor.type())));
   }
-  const Function loss = met.build([&] {
+  return builder.build([&] {
     const RandomKeyScope random(key);
-    const Value one = loss_(inputs);
-    if (one.type() != TensorType{DType::kF32, {}}) {
+    const Value loss = loss_(inputs);
+    if (loss.type() != TensorType{DType::kF32, {}}) {
       throw wrong(fmt::format("the loss of an example is {}, and not f32[]",
-                              to_string(one.type())));
+                              to_string(loss.type())));
     }
     std::vector<Value> wrt;
-    for (std::size_t i = 0; i < trained; ++i) {
-      wrt.push_back(met.read(updater_.variables()[i]));
+    for (const VariableRef& variable : trained) {
+      wrt.push_back(builder.read(variable));
     }
-    std::vector<Value> results = gradients(one, wrt);
-    results.insert(results.begin(), one);
+    std::vector<Value> results = gradients(loss, wrt);
+    results.insert(results.begin(), loss);
     return results;
   });
+}
 
-  const std::vector<VariableRef>& variables = met.variables();
-  FunctionBuilder& builder = program.builder("example");
-  std::vector<Value> shared;
-  for (const VariableRef& variable : variables) {
-    shared.push_back(builder.parameter(variable->type));
-  }
-  std::vector<Value> arguments(
-      shared.begin(), shared.begin() + static_cast<std::ptrdiff_t>(trained));
-  arguments.push_back(builder.parameter(key_type, "key"));
-  for (const Tensor& tensor : batch) {
-    arguments.push_back(builder.parameter(of_one(tensor.type())));
-  }
-  arguments.insert(arguments.end(),
-                   shared.begin() + static_cast<std::ptrdiff_t>(trained),
-                   shared.end());
-  const Function example =
-      builder.build([&] { return inlined_results(builder, loss, arguments); });
+PrivateOptimizer::Staged PrivateOptimizer::stage(
+    std::span<const Tensor> batch) const {
+  Program program;
+  VariableBuilder met(program, "met");
+  const Function loss = traced(met, batch);
+  const std::size_t trained = updater_.variables().size();
+  const Function example = with_variables_first(
+      program.builder("example"), loss, trained, met.variables(), batch.size());
 
-  FunctionBuilder& all = program.builder("private_sums");
+  FunctionBuilder& builder = program.builder("private_sums");
   PrivateBatch whole;
-  for (const VariableRef& variable : variables) {
-    whole.shared.push_back(all.parameter(variable->type));
+  for (const VariableRef& variable : met.variables()) {
+    whole.shared.push_back(builder.parameter(variable->type));
   }
-  whole.key = all.parameter(key_type, "key");
+  whole.key = builder.parameter(kKeyType, "key");
   for (const Tensor& tensor : batch) {
     TensorType type = tensor.type();
     type.shape[0] = symbol("N");
-    whole.tensors.push_back(all.parameter(type));
+    whole.tensors.push_back(builder.parameter(type));
   }
-  whole.present = all.parameter({DType::kF64, {2}}, "present");
-  program.add(all.build([&] {
+  whole.present = builder.parameter({DType::kF64, {2}}, "present");
+  program.add(builder.build([&] {
     const ExampleSums sums =
         example_sums(program, example, whole, trained, options_.clip_norm);
     std::vector<Value> results = sums.clipped.sums;
     results.push_back(sums.total(0));
     return results;
   }));
-  return {variables, Executable(program.build(), "private_sums")};
+  return {met.variables(), Executable(program.build(), "private_sums")};
 }
 
 double PrivateOptimizer::epsilon(double delta) const {

@@ -74,7 +74,8 @@ class PrivateOptimizer {
   // One step, by the examples that sample() gave, as rows of each tensor.
   // Returns their mean loss, which is no private number; NaN where there are
   // none. Throws Error(kInvalidArgument) for another number of rows, for a loss
-  // that is not f32[], or that assigns a variable, and as clipped_sums().
+  // that is not f32[], or that assigns a variable, Error(kNumeric) for one that
+  // is no number, and as clipped_sums(); nothing has changed then.
   double update(std::span<const Tensor> batch);
 
   // What the steps so far give away, at this delta; never below it.
@@ -87,6 +88,7 @@ class PrivateOptimizer {
   const Variable& step() const { return step_; }
 
  private:
+  class VariableBuilder;
   // The sums of a batch of examples of some types, ready to run.
   struct Staged {
     std::vector<VariableRef> variables;  // the first arguments
@@ -96,6 +98,8 @@ class PrivateOptimizer {
   std::int64_t number() const;
   Staged& staged(std::span<const Tensor> batch);
   Staged stage(std::span<const Tensor> batch) const;
+  Function traced(VariableBuilder& builder,
+                  std::span<const Tensor> batch) const;
   void check_batch(std::span<const Tensor> batch, std::size_t examples) const;
   // Adds those of the rows [begin, end) to `sums`, whose last is of losses.
   void add_sums(std::span<const Tensor> batch, std::int64_t begin,
