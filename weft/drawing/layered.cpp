@@ -1,7 +1,6 @@
 #include "weft/drawing/layered.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft::drawing {
 namespace {
@@ -11,6 +10,9 @@ constexpr int kOrderSweeps = 12;
 constexpr int kPlaceSweeps = 8;
 // What of the width of a gap an edge takes that only passes through.
 constexpr double kPassingWidth = 4;
+// How little what nothing leads to, as a weight, moves what it leads to: the
+// way through a network stays straight.
+constexpr double kSourceWeight = 0.1;
 
 // A node, or where an edge passes through a layer.
 struct Place {
@@ -19,6 +21,8 @@ struct Place {
   std::vector<std::size_t> above = {};  // neighbours, by index among places
   std::vector<std::size_t> below = {};
   double x = 0;
+
+  double weight() const { return above.empty() ? kSourceWeight : 1; }
 };
 
 using Edges = std::vector<std::pair<std::size_t, std::size_t>>;
@@ -140,14 +144,18 @@ class Layers {
     for (const std::size_t i : row) places_[i].x -= x / 2;
   }
 
-  // The mean of a place's neighbours on one side, or where it is without any.
+  // The weighted mean of a place's neighbours on one side, or where it is
+  // without any.
   double wanted(const Place& place, bool down) const {
     const auto& neighbours = down ? place.above : place.below;
     if (neighbours.empty()) return place.x;
-    const double sum = std::accumulate(
-        neighbours.begin(), neighbours.end(), 0.0,
-        [&](double all, std::size_t i) { return all + places_[i].x; });
-    return sum / static_cast<double>(neighbours.size());
+    double sum = 0;
+    double weights = 0;
+    for (const std::size_t i : neighbours) {
+      sum += places_[i].weight() * places_[i].x;
+      weights += places_[i].weight();
+    }
+    return sum / weights;
   }
 
   // As near to where each wants to be as distances allow, by least squares:
@@ -155,26 +163,30 @@ class Layers {
   void settle(const std::vector<std::size_t>& row, bool down) {
     struct Block {
       double sum;  // of what its members want, less their own offsets
-      double count;
-      double mean() const { return sum / count; }
+      double weights;
+      std::size_t count;
+      double mean() const { return sum / weights; }
     };
     std::vector<Block> blocks;
     std::vector<double> offsets;
     for (std::size_t k = 0; k < row.size(); ++k) {
       offsets.push_back(k == 0 ? 0
                                : offsets.back() + distance(row[k - 1], row[k]));
-      blocks.push_back({wanted(places_[row[k]], down) - offsets[k], 1});
+      const Place& place = places_[row[k]];
+      blocks.push_back({place.weight() * (wanted(place, down) - offsets[k]),
+                        place.weight(), 1});
       while (blocks.size() > 1 &&
              blocks[blocks.size() - 2].mean() > blocks.back().mean()) {
         const Block last = blocks.back();
         blocks.pop_back();
         blocks.back().sum += last.sum;
+        blocks.back().weights += last.weights;
         blocks.back().count += last.count;
       }
     }
     std::size_t k = 0;
     for (const Block& block : blocks) {
-      for (double left = block.count; left > 0; --left, ++k) {
+      for (std::size_t left = block.count; left > 0; --left, ++k) {
         places_[row[k]].x = block.mean() + offsets[k];
       }
     }
