@@ -1,6 +1,6 @@
-// Where the parts of a recipe were written: "digits.toml:12:8", or the --set that
-// gave them. For what is found to be wrong with a recipe only once data and
-// model are there, when its text is long gone.
+// Where the parts of a recipe were written: "digits.toml:12:8", or the --set
+// that gave them. For what is found to be wrong with a recipe only once data
+// and model are there, when its text is long gone.
 //
 // Threads: a value type.
 #pragma once
