@@ -50,8 +50,7 @@ DatasetRef sentences(std::int64_t size) {
   return std::make_shared<Sentences>(size);
 }
 
-std::vector<std::int64_t> epoch_of(const BatchOrder& order,
-                                   std::int64_t epoch) {
+std::vector<std::int64_t> epoch_of(BatchOrder& order, std::int64_t epoch) {
   std::vector<std::int64_t> all;
   std::vector<std::int64_t> rows;
   for (std::int64_t b = 0; b < order.batches_per_epoch(); ++b) {
@@ -63,7 +62,7 @@ std::vector<std::int64_t> epoch_of(const BatchOrder& order,
 
 TEST(BatchOrder, VisitsEveryExampleOnce) {
   const Sentences data(203);
-  const BatchOrder order(data, {.batch = 8, .shuffle = true, .seed = 3});
+  BatchOrder order(data, {.batch = 8, .shuffle = true, .seed = 3});
   auto first = epoch_of(order, 0);
   EXPECT_NE(first, epoch_of(order, 1));
   EXPECT_EQ(first, epoch_of(order, 0));
@@ -76,7 +75,7 @@ TEST(BatchOrder, VisitsEveryExampleOnce) {
 
 TEST(BatchOrder, PutsLikeSizesTogether) {
   const Sentences data(400);
-  const BatchOrder order(data, {.batch = 8, .shuffle = true, .seed = 3});
+  BatchOrder order(data, {.batch = 8, .shuffle = true, .seed = 3});
   std::vector<std::int64_t> rows;
   std::int64_t padded = 0;
   std::int64_t real = 0;
@@ -97,8 +96,8 @@ TEST(BatchOrder, PutsLikeSizesTogether) {
 
 TEST(BatchOrder, LeavesOutOtherExamplesInEachEpoch) {
   const Sentences data(30);
-  const BatchOrder order(
-      data, {.batch = 8, .shuffle = true, .drop_last = true, .seed = 1});
+  BatchOrder order(data,
+                   {.batch = 8, .shuffle = true, .drop_last = true, .seed = 1});
   std::set<std::int64_t> seen;
   for (std::int64_t epoch = 0; epoch < 12; ++epoch) {
     const auto rows = epoch_of(order, epoch);
@@ -111,7 +110,7 @@ TEST(BatchOrder, LeavesOutOtherExamplesInEachEpoch) {
 
 TEST(BatchOrder, KeepsTheOrderOfTheDataWithoutShuffle) {
   const Sentences data(10);
-  const BatchOrder order(data, {.batch = 4});
+  BatchOrder order(data, {.batch = 4});
   std::vector<std::int64_t> all(10);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(epoch_of(order, 5), all);
@@ -136,7 +135,7 @@ class Blocks final : public Dataset {
 TEST(BatchOrder, ReadsFewBlocksAtATime) {
   for (const std::int64_t mixed : {1, 2, 4, 10, 99}) {
     const Blocks data(mixed);
-    const BatchOrder order(data, {.batch = 4, .shuffle = true, .seed = 2});
+    BatchOrder order(data, {.batch = 4, .shuffle = true, .seed = 2});
     auto rows = epoch_of(order, 0);
     EXPECT_NE(rows, epoch_of(order, 1));
     // Once the order has left the first of a group of blocks, none of it comes
@@ -166,7 +165,7 @@ TEST(BatchOrder, KnowsTheBlocksOfAPart) {
       hold_out_fifth(std::make_shared<Blocks>(2));  // every fifth from 0
   EXPECT_EQ(splits.test->blocks(),
             (std::vector<std::int64_t>{1, 2, 2, 3, 3, 4, 4, 5, 5, 6}));
-  const BatchOrder order(*splits.test, {.batch = 4, .shuffle = true});
+  BatchOrder order(*splits.test, {.batch = 4, .shuffle = true});
   const auto rows = epoch_of(order, 0);
   EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 6u);
 }

@@ -11,7 +11,6 @@ namespace {
 // Streams of random numbers; that of a bucket is kOrderStream plus its number.
 constexpr std::uint32_t kOrderStream = 0x6f726431;  // "ord1"
 constexpr std::uint32_t kBatchStream = 0x62617431;  // "bat1"
-constexpr std::uint32_t kBlockStream = 0x626c6b31;  // "blk1"
 constexpr std::uint32_t kStartStream = 0x73746131;  // "sta1"
 
 std::int64_t permuted(std::int64_t place, std::int64_t size, std::uint64_t seed,
@@ -35,15 +34,17 @@ std::vector<std::int64_t> largest_sizes(const Dataset& data) {
 }  // namespace
 
 BatchOrder::BatchOrder(const Dataset& data, const BatchOrderOptions& options)
-    : size_(data.size()),
-      options_(options),
-      ends_{data.size()},
-      blocks_(data.blocks()),
-      mixed_(data.mixed_blocks()) {
+    : size_(data.size()), options_(options), ends_{data.size()} {
   batches_ = size_ / options_.batch;
   const bool has_rest = size_ % options_.batch != 0;
   if (has_rest && !options_.drop_last) ++batches_;
-  if (options_.shuffle && varying_axes(data.features()) > 0) make_buckets(data);
+  if (!options_.shuffle) return;
+  const bool are_ragged = varying_axes(data.features()) > 0;
+  if (are_ragged) make_buckets(data);
+  if (data.mixed_blocks() > 0) {
+    WEFT_CHECK(!are_ragged);
+    blocks_.emplace(data.blocks(), data.mixed_blocks(), options_.seed);
+  }
 }
 
 void BatchOrder::make_buckets(const Dataset& data) {
@@ -74,7 +75,7 @@ std::int64_t BatchOrder::batch_size(std::int64_t batch) const {
 
 void BatchOrder::pick(std::int64_t epoch, std::int64_t batch,
                       std::int64_t begin, std::int64_t end,
-                      std::vector<std::int64_t>& rows) const {
+                      std::vector<std::int64_t>& rows) {
   const auto number = static_cast<std::uint32_t>(epoch);
   const std::int64_t whole = size_ / options_.batch;
   // The batches come in the order of sizes otherwise. One that is not full
@@ -83,53 +84,12 @@ void BatchOrder::pick(std::int64_t epoch, std::int64_t batch,
     batch = permuted(batch, whole, options_.seed, kBatchStream, number);
   }
   rows.resize(static_cast<std::size_t>(end - begin));
-  if (options_.shuffle && mixed_ > 0) {
-    return pick_of_blocks(number, batch * options_.batch + begin, rows);
+  if (blocks_) {
+    return blocks_->pick(number, batch * options_.batch + begin, rows);
   }
   for (std::int64_t i = begin; i < end; ++i) {
     rows[static_cast<std::size_t>(i - begin)] =
         example_at(number, batch * options_.batch + i);
-  }
-}
-
-// Fills `rows` with what stands at `place` and behind it. The groups of blocks
-// are walked through from the first one: for any place in the time of their
-// number.
-void BatchOrder::pick_of_blocks(std::uint32_t epoch, std::int64_t place,
-                                std::vector<std::int64_t>& rows) const {
-  const auto count = static_cast<std::int64_t>(blocks_.size());
-  const auto begin_of = [&](std::int64_t block) {
-    return block == 0 ? 0 : blocks_[static_cast<std::size_t>(block - 1)];
-  };
-  std::vector<std::int64_t> group;
-  std::size_t filled = 0;
-  std::int64_t begin = 0;  // of the group, among places
-  for (std::int64_t first = 0; filled < rows.size(); first += mixed_) {
-    group.clear();
-    std::int64_t size = 0;
-    for (std::int64_t i = first; i < std::min(first + mixed_, count); ++i) {
-      group.push_back(permuted(i, count, options_.seed, kBlockStream, epoch));
-      size += blocks_[static_cast<std::size_t>(group.back())] -
-              begin_of(group.back());
-    }
-    for (; filled < rows.size() && place < begin + size; ++place) {
-      // A stream of its own for each group, or those of one size would be
-      // shuffled alike.
-      std::int64_t at = permuted(
-          place - begin, size, options_.seed,
-          kOrderStream + static_cast<std::uint32_t>(first / mixed_), epoch);
-      for (const std::int64_t block : group) {
-        const std::int64_t from = begin_of(block);
-        const std::int64_t length =
-            blocks_[static_cast<std::size_t>(block)] - from;
-        if (at < length) {
-          rows[filled++] = from + at;
-          break;
-        }
-        at -= length;
-      }
-    }
-    begin += size;
   }
 }
 

@@ -6,19 +6,19 @@
 // shuffles within the buckets, cuts the batches off the row of buckets, and
 // shuffles the batches.
 //
-// Where examples lie in blocks (DataDescription::blocks), each epoch shuffles
-// the blocks, and within so many of them as are mixed, one group after the
-// other: what a batch is made of then lies in few blocks.
+// Examples that lie in blocks are shuffled as block_order.h has it.
 //
 // All of it is computed by place from (seed, epoch), so that any batch is known
 // without those before it.
 //
-// Threads: immutable; share freely.
+// Threads: caller synchronises.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "weft/data/block_order.h"
 #include "weft/data/dataset.h"
 
 namespace weft {
@@ -40,12 +40,10 @@ class BatchOrder {
   std::int64_t batch_size(std::int64_t batch) const;
   // The examples at places [begin, end) of a batch.
   void pick(std::int64_t epoch, std::int64_t batch, std::int64_t begin,
-            std::int64_t end, std::vector<std::int64_t>& rows) const;
+            std::int64_t end, std::vector<std::int64_t>& rows);
 
  private:
   void make_buckets(const Dataset& data);
-  void pick_of_blocks(std::uint32_t epoch, std::int64_t place,
-                      std::vector<std::int64_t>& rows) const;
   std::int64_t example_at(std::uint32_t epoch, std::int64_t place) const;
 
   std::int64_t size_;
@@ -55,9 +53,7 @@ class BatchOrder {
   // nothing is kept but its end: its examples are 0, 1, ….
   std::vector<std::int64_t> examples_;
   std::vector<std::int64_t> ends_;
-  // Those of the data, of which so many are mixed; 0: all.
-  std::vector<std::int64_t> blocks_;
-  std::int64_t mixed_;
+  std::optional<BlockOrder> blocks_;
 };
 
 // `size` rounded up to one of few sizes, so that few plans serve all batches:

@@ -68,20 +68,30 @@ std::int64_t ParquetPieces::rows(std::size_t piece) const {
   return files_[pieces_[piece].file].rows(pieces_[piece].group);
 }
 
-void ParquetPieces::with(std::size_t number, const Use& use) const {
+void ParquetPieces::with(std::size_t number,
+                         std::span<const std::size_t> columns,
+                         const Use& use) const {
   const Piece& piece = pieces_[number];
   ParquetFile& file = files_[piece.file];
+  // What is looked at and not ignored: places in the table, and in the file.
+  std::vector<std::size_t> places;
+  std::vector<std::size_t> read;
+  for (std::size_t c = 0; c < read_.size(); ++c) {
+    if (std::ranges::find(columns, read_[c]) == columns.end()) continue;
+    places.push_back(read_[c]);
+    read.push_back(columns_[piece.file][c]);
+  }
   Records records(file.where(), names_);
   {
     const std::lock_guard lock(mutex_);
-    file.begin(piece.group, columns_[piece.file]);
-    std::vector<ParquetTexts> columns;
+    file.begin(piece.group, std::move(read));
+    std::vector<ParquetTexts> texts;
     std::vector<std::string_view> fields(names_.size());
     std::int64_t row = piece.first_row;
-    while (const std::int64_t count = file.next(kRowsAtOnce, columns)) {
+    while (const std::int64_t count = file.next(kRowsAtOnce, texts)) {
       for (std::int64_t i = 0; i < count; ++i) {
-        for (std::size_t c = 0; c < read_.size(); ++c) {
-          fields[read_[c]] = columns[c].values[static_cast<std::size_t>(i)];
+        for (std::size_t c = 0; c < places.size(); ++c) {
+          fields[places[c]] = texts[c].values[static_cast<std::size_t>(i)];
         }
         records.add(fields, static_cast<std::size_t>(++row));
       }

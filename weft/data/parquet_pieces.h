@@ -25,7 +25,8 @@ class ParquetPieces final : public RecordPieces {
   const std::vector<std::string>& names() const override { return names_; }
   std::size_t count() const override { return pieces_.size(); }
   std::int64_t rows(std::size_t piece) const override;
-  void with(std::size_t piece, const Use& use) const override;
+  void with(std::size_t piece, std::span<const std::size_t> columns,
+            const Use& use) const override;
 
   // `options` with what the types say: texts are categories, and floating
   // numbers are numbers, also as a label, unless the options say otherwise.

@@ -3,15 +3,56 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <numeric>
+#include <optional>
 
 namespace weft {
 namespace {
 
+std::vector<std::size_t> all_columns(const RecordPieces& records) {
+  std::vector<std::size_t> all(records.names().size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+// Pieces that are read once and kept, while all of them are needed several
+// times.
+class KeptPieces final : public RecordPieces {
+ public:
+  explicit KeptPieces(const RecordPieces& source)
+      : source_(&source), kept_(source.count()) {}
+
+  const std::string& where() const override { return source_->where(); }
+  const std::vector<std::string>& names() const override {
+    return source_->names();
+  }
+  std::size_t count() const override { return source_->count(); }
+  std::int64_t rows(std::size_t piece) const override {
+    return source_->rows(piece);
+  }
+  void with(std::size_t piece, std::span<const std::size_t>,
+            const Use& use) const override {
+    const std::lock_guard lock(mutex_);
+    if (!kept_[piece]) {
+      source_->with(piece, all_columns(*source_),
+                    [&](const Records& records) { kept_[piece] = records; });
+    }
+    use(*kept_[piece]);
+  }
+
+ private:
+  const RecordPieces* source_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::optional<Records>> kept_;
+};
+
 class PieceTable final : public Dataset {
  public:
+  // `fitted` has the same records, and may have them at hand.
   PieceTable(std::shared_ptr<const RecordPieces> records,
+             const RecordPieces& fitted,
              std::shared_ptr<const TableSchema> schema, std::int64_t mixed)
-      : records_(std::move(records)) {
+      : records_(std::move(records)), columns_(all_columns(*records_)) {
     name_ = records_->where();
     features_ = {{"features", {DType::kF32, {schema->columns.width()}}},
                  {"label", schema->labels->type()}};
@@ -29,7 +70,7 @@ class PieceTable final : public Dataset {
     // A batch may end one group of blocks and begin the next.
     most_kept_ = static_cast<std::size_t>(mixed_blocks_ > 0 ? mixed + 1 : all);
     for (std::size_t i = 0; mixed_blocks_ == 0 && i < records_->count(); ++i) {
-      piece(i);
+      keep(i, fitted);
     }
   }
 
@@ -62,8 +103,12 @@ class PieceTable final : public Dataset {
       kept_.splice(kept_.begin(), kept_, found);
       return found->rows;
     }
+    return keep(number, *records_);
+  }
+
+  DatasetRef keep(std::size_t number, const RecordPieces& from) const {
     DatasetRef rows;
-    records_->with(number, [&](const Records& records) {
+    from.with(number, columns_, [&](const Records& records) {
       rows = parse_table(records, {}, this);
     });
     if (kept_.size() == most_kept_) kept_.pop_back();
@@ -72,6 +117,7 @@ class PieceTable final : public Dataset {
   }
 
   std::shared_ptr<const RecordPieces> records_;
+  std::vector<std::size_t> columns_;  // all of them
   std::size_t most_kept_ = 0;
   mutable std::mutex mutex_;
   mutable std::list<Kept> kept_;
@@ -87,24 +133,32 @@ void check(const RecordPieces& records) {
   }
 }
 
+DatasetRef open_fitted(std::shared_ptr<const RecordPieces> records,
+                       const PieceOptions& options, RowFilter training,
+                       const Dataset* train) {
+  check(*records);
+  // What fits into memory as numbers is also read only once.
+  std::optional<KeptPieces> kept;
+  if (options.mixed == 0) kept.emplace(*records);
+  const RecordPieces& fitted = kept ? *kept : *records;
+  const auto schema = train != nullptr
+                          ? train->table()
+                          : fit_table(fitted, training, options.table);
+  return std::make_shared<PieceTable>(std::move(records), fitted, schema,
+                                      options.mixed);
+}
+
 }  // namespace
 
 DatasetRef open_pieces(std::shared_ptr<const RecordPieces> records,
                        const PieceOptions& options, const Dataset* train) {
-  check(*records);
-  const auto schema = train != nullptr
-                          ? train->table()
-                          : fit_table(*records, nullptr, options.table);
-  return std::make_shared<PieceTable>(std::move(records), schema,
-                                      options.mixed);
+  return open_fitted(std::move(records), options, nullptr, train);
 }
 
 DatasetSplits split_pieces(std::shared_ptr<const RecordPieces> records,
                            const PieceOptions& options) {
-  check(*records);
-  const auto schema = fit_table(*records, is_not_held_out, options.table);
   return hold_out_fifth(
-      std::make_shared<PieceTable>(std::move(records), schema, options.mixed));
+      open_fitted(std::move(records), options, is_not_held_out, nullptr));
 }
 
 }  // namespace weft

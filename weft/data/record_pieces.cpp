@@ -8,10 +8,11 @@ std::int64_t RecordPieces::rows() const {
   return all;
 }
 
-void RecordPieces::each(RowFilter filter, const UseRow& use) const {
+void RecordPieces::each(RowFilter filter, std::span<const std::size_t> columns,
+                        const UseRow& use) const {
   std::int64_t first = 0;  // row of the piece
   for (std::size_t piece = 0; piece < count(); ++piece) {
-    with(piece, [&](const Records& records) {
+    with(piece, columns, [&](const Records& records) {
       for (std::size_t row = 0; row < records.rows(); ++row) {
         if (filter == nullptr || filter(first + static_cast<std::int64_t>(row)))
           use(records, row);

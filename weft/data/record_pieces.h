@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,14 +27,17 @@ class RecordPieces {
   virtual const std::vector<std::string>& names() const = 0;
   virtual std::size_t count() const = 0;
   virtual std::int64_t rows(std::size_t piece) const = 0;
-  // Shows one piece to `use`. Throws what reading throws.
+  // Shows one piece to `use`, of which it looks at these columns, by number;
+  // others may be "". Throws what reading throws.
   using Use = std::function<void(const Records&)>;
-  virtual void with(std::size_t piece, const Use& use) const = 0;
+  virtual void with(std::size_t piece, std::span<const std::size_t> columns,
+                    const Use& use) const = 0;
 
   std::int64_t rows() const;
   // Shows the rows that `filter` takes, one after the other.
   using UseRow = std::function<void(const Records&, std::size_t row)>;
-  void each(RowFilter filter, const UseRow& use) const;
+  void each(RowFilter filter, std::span<const std::size_t> columns,
+            const UseRow& use) const;
 };
 
 // Records in memory, which must outlive it.
@@ -49,7 +53,10 @@ class OnePiece final : public RecordPieces {
   std::int64_t rows(std::size_t) const override {
     return static_cast<std::int64_t>(records_->rows());
   }
-  void with(std::size_t, const Use& use) const override { use(*records_); }
+  void with(std::size_t, std::span<const std::size_t>,
+            const Use& use) const override {
+    use(*records_);
+  }
 
  private:
   const Records* records_;

@@ -75,24 +75,24 @@ TableColumns::TableColumns(const RecordPieces& records, RowFilter training,
 void TableColumns::fit(const RecordPieces& records, RowFilter training,
                        const TableOptions& options,
                        std::vector<ColumnFit>& fits) {
-  const auto show = [&](auto take) {
-    records.each(training, [&](const Records& piece, std::size_t row) {
-      for (ColumnFit& fit : fits) take(fit, piece, row);
+  // Each time, only the columns that it is about are read.
+  std::vector<ColumnFit*> shown;
+  for (ColumnFit& fit : fits) shown.push_back(&fit);
+  const auto show = [&](void (ColumnFit::*take)(const Records&, std::size_t)) {
+    std::vector<std::size_t> places;
+    for (const ColumnFit* fit : shown) places.push_back(fit->place());
+    records.each(training, places, [&](const Records& piece, std::size_t row) {
+      for (ColumnFit* fit : shown) (fit->*take)(piece, row);
     });
   };
-  show([](ColumnFit& fit, const Records& piece, std::size_t row) {
-    fit.look(piece, row);
-  });
+  show(&ColumnFit::look);
   for (ColumnFit& fit : fits) fit.decide(records.where());
+  std::erase_if(shown,
+                [](const ColumnFit* fit) { return fit->column().is_category; });
   // A table of categories alone is read once.
-  if (std::ranges::any_of(
-          fits, [](const auto& fit) { return !fit.column().is_category; })) {
-    show([](ColumnFit& fit, const Records& piece, std::size_t row) {
-      if (!fit.column().is_category) fit.add_to_mean(piece, row);
-    });
-    show([](ColumnFit& fit, const Records& piece, std::size_t row) {
-      if (!fit.column().is_category) fit.add_to_deviation(piece, row);
-    });
+  if (!shown.empty()) {
+    show(&ColumnFit::add_to_mean);
+    show(&ColumnFit::add_to_deviation);
   }
   for (ColumnFit& fit : fits) {
     columns_.push_back(

@@ -135,7 +135,7 @@ std::string_view TableLabels::text(const Records& records, std::size_t row,
 std::vector<std::string> TableLabels::distinct(const RecordPieces& records,
                                                std::size_t place) const {
   std::set<std::string, std::less<>> found;
-  records.each(nullptr, [&](const Records& piece, std::size_t row) {
+  records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
     const std::string_view label = text(piece, row, place);
     if (found.find(label) == found.end()) found.emplace(label);
   });
@@ -152,7 +152,7 @@ void TableLabels::fit_one(const RecordPieces& records, RowFilter training,
   // All rows are looked at, and not only those to train on: a class that occurs
   // in the test part alone must have a number, too.
   LabelLook look;
-  records.each(nullptr, [&](const Records& piece, std::size_t row) {
+  records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
     look.add(text(piece, row, places_[0]));
   });
   const double largest = look.largest_class();
@@ -175,16 +175,17 @@ void TableLabels::fit_scale(const RecordPieces& records, RowFilter training) {
     return number_of(text(piece, row, places_[0]), piece.place(row));
   };
   std::size_t count = 0;
-  records.each(nullptr, [&](const Records& piece, std::size_t row) {
+  records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
     number(piece,
            row);  // throws for what is none, also where it is not trained on
   });
-  records.each(training, [&](const Records&, std::size_t) { ++count; });
+  records.each(training, places_,
+               [&](const Records&, std::size_t) { ++count; });
   ScaleFit fit(count);
-  records.each(training, [&](const Records& piece, std::size_t row) {
+  records.each(training, places_, [&](const Records& piece, std::size_t row) {
     fit.add_to_mean(number(piece, row));
   });
-  records.each(training, [&](const Records& piece, std::size_t row) {
+  records.each(training, places_, [&](const Records& piece, std::size_t row) {
     fit.add_to_deviation(number(piece, row));
   });
   scale_ = fit.scale();

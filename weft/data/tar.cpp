@@ -162,10 +162,10 @@ class TarReader {
   }
 
   std::string short_name() const {
-    const auto name = std::string(until_zero(field(0, 100)));
+    std::string name(until_zero(field(0, 100)));
     // Only ustar has a prefix; GNU keeps times there.
     if (field(257, 6) != std::string_view("ustar\0", 6)) return name;
-    const auto prefix = std::string(until_zero(field(345, 155)));
+    const std::string prefix(until_zero(field(345, 155)));
     return prefix.empty() ? name : prefix + "/" + name;
   }
 

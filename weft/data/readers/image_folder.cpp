@@ -93,9 +93,20 @@ class ImageFolder final : public PictureSet {
   std::vector<std::int32_t> labels_;  // until they are described
 };
 
+bool has_picture(const fs::path& folder) {
+  std::error_code ignored;
+  return std::any_of(
+      fs::directory_iterator(folder, ignored), fs::directory_iterator(),
+      [](const auto& entry) { return is_picture_name(entry.path()); });
+}
+
+// Folders of other formats have folders, too.
 bool is_image_folder(const fs::path& folder) {
   std::error_code ignored;
-  return fs::is_directory(folder, ignored) && !subfolders(folder).empty();
+  const fs::path train =
+      fs::is_directory(folder / "train", ignored) ? folder / "train" : folder;
+  return fs::is_directory(train, ignored) &&
+         std::ranges::any_of(subfolders(train), has_picture);
 }
 
 DatasetSplits open_image_folder(const DataRequest& request) {

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 // A part of the data, as a file or as a folder; "" if it is neither.
 fs::path parquet_part(const fs::path& folder, const char* name) {
-  const fs::path file = folder / fmt::format("{}.parquet", name);
+  fs::path file = folder / fmt::format("{}.parquet", name);
   if (!parquet_files(file).empty()) return file;
   return parquet_files(folder / name).empty() ? fs::path() : folder / name;
 }

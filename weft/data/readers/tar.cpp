@@ -203,7 +203,7 @@ DatasetSplits open_tar(const DataRequest& request) {
   }
   const auto part = [&](const char* name) {
     const auto pattern = option<std::string>(request.options, name);
-    const auto shards = shards_of(request.folder, pattern);
+    std::vector<fs::path> shards = shards_of(request.folder, pattern);
     // What is named must be there; what is usual need not.
     if (shards.empty() && pattern != fmt::format("{}*.tar", name)) {
       throw Error(ErrorCode::kUnavailable, request.folder.string(),
