@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/ranges.h>
 #include <limits>
 #include <set>
 
@@ -58,61 +57,6 @@ std::int64_t bytes_of_buckets(const SyncRecipe& recipe,
              : recipe.bucket_bytes;
 }
 
-std::vector<NamedTensor> values_of(std::span<const Slice> slices) {
-  std::vector<NamedTensor> values;
-  for (const Slice& slice : slices) values.push_back(slice.values);
-  return values;
-}
-
-// The buckets that hold something of each parameter.
-std::vector<std::vector<std::size_t>> buckets_of(
-    std::span<const Bucket> buckets, std::span<const Slice> slices,
-    std::size_t parameters) {
-  std::vector<std::vector<std::size_t>> result(parameters);
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    for (const BucketMember& member : buckets[b].members()) {
-      result[slices[member.parameter].parameter].push_back(b);
-    }
-  }
-  return result;
-}
-
-// Where backward writes each parameter's gradient: into the buckets themselves,
-// so that nothing is copied before it travels.
-std::vector<Tensor> gradients_in(std::span<const Bucket> buckets,
-                                 std::span<const Slice> slices,
-                                 std::span<const NamedTensor> trainable) {
-  std::vector<Tensor> gradients(trainable.size());
-  for (const Bucket& bucket : buckets) {
-    for (const BucketMember& member : bucket.members()) {
-      const Slice& slice = slices[member.parameter];
-      if (slice.begin > 0) continue;
-      gradients[slice.parameter] = bucket.gradient_from(
-          member, trainable[slice.parameter].tensor.shape());
-    }
-  }
-  return gradients;
-}
-
-// "rank 2", "ranks 1, 3".
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",
-                     fmt::join(ranks, ", "));
-}
-
-// What a worker has beside what is trained and carried: running statistics, and
-// what is frozen.
-std::vector<NamedTensor> kept_beside(const StepDescription& description) {
-  std::vector<NamedTensor> kept;
-  for (const Entry& entry : description.entries()) {
-    if (is_state(entry.role) && entry.role != EntryRole::kParameter &&
-        entry.role != EntryRole::kCarried && entry.role != EntryRole::kSlot) {
-      kept.push_back({entry.name, entry.memory});
-    }
-  }
-  return kept;
-}
-
 // Which part of what overlap could save a step has saved (transfer_order.h).
 double efficiency_of(double computing, double wire, double step) {
   const TransferSchedule schedule{.makespan = step,
@@ -157,10 +101,6 @@ void check_memory(const SyncRecipe& recipe, const Transport& transport) {
                  "\"async_server\""});
 }
 
-std::string carried_name(int rank, const std::string& name) {
-  return fmt::format("sync.carried.{}.{}", rank, name);
-}
-
 }  // namespace
 
 SyncedWorker::SyncedWorker(const StepDescription& description,
@@ -172,27 +112,21 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       computing_(computing),
       description_(description.with_options(
           backward_options(description.options(), recipe, group))),
-      trainable_(description_.tensors(EntryRole::kParameter)),
-      slices_(
-          cut_into_slices(trainable_, recipe.slices ? recipe.bucket_bytes : 0)),
-      exchanged_(values_of(slices_)),
-      statistics_(kept_beside(description_)),
-      batch_statistics_(description_.tensors(EntryRole::kStatistic)),
-      carried_(description_.tensors(EntryRole::kCarried)),
-      buckets_(make_buckets(exchanged_, bytes_of_buckets(recipe, optimizer))),
-      buckets_of_(buckets_of(buckets_, slices_, trainable_.size())),
+      model_(description_, group),
+      layout_(model_.trainable(), recipe.slices ? recipe.bucket_bytes : 0,
+              bytes_of_buckets(recipe, optimizer)),
       measure_every_(recipe.measure_every),
       is_sparsified_(recipe.sparsify != "none" &&
                      policy_of(recipe).def->leaves_sums),
       sends_gradients_(policy_of(recipe).def->sends_gradients),
       overlaps_(recipe.overlap && sends_gradients_),
       overlaps_forward_(recipe.overlap_forward),
-      missing_(buckets_.size()),
-      exchanges_(buckets_.size()) {
+      missing_(layout_.buckets().size()),
+      exchanges_(layout_.buckets().size()) {
   // Mistakes of the recipe are told before anything is exchanged.
   check_sync(recipe, optimizer);
   check_memory(recipe, group_.transport());
-  share_initial_weights();
+  chosen_ = model_.share_initial_weights();
   if (wants_one_bucket(recipe, optimizer)) {
     chosen_ += (chosen_.empty() ? "" : "\n");
     chosen_ += "one bucket: the optimizer looks at all gradients together";
@@ -210,7 +144,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
                    "policy = \"server\", which clips before gradients travel; "
                    "or leave one of them out"});
   }
-  const auto gradients = gradients_in(buckets_, slices_, trainable_);
+  const auto gradients = layout_.gradients();
   description_.set_gradients(gradients);
   backward_.emplace(description_, StepCut::kGradients);
   if (privacy && privacy->one_by_one_norm) {
@@ -231,23 +165,15 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        .seed = description.options().seed,
        .executables = description.options().executables,
        .price = price_of_sync(settled, optimizer),
-       .trainable = exchanged_,
-       .statistics = batch_statistics_,
-       .buckets = buckets_});
+       .trainable = layout_.exchanged(),
+       .statistics = model_.batch_statistics(),
+       .buckets = layout_.buckets()});
   if (privacy) policy_ = with_noise(std::move(policy_), privacy->noise);
-  for (const auto* part : {&trainable_, &statistics_, &carried_}) {
-    state_.insert(state_.end(), part->begin(), part->end());
-  }
-  // Tensors of other ranks are undefined here, and are theirs to look at.
-  for (const OwnedTensor& owned : policy_->state()) {
-    if (owned.tensor.is_defined()) {
-      state_.push_back({owned.name, owned.tensor});
-    }
-  }
+  state_ = model_.all(*policy_);
   // A value from the start tells the trainer to keep a log of it.
   traffic_.emplace();
   if (measure_every_ > 0) {
-    drift_meter_.emplace(group_, buckets_, policy_->state(), settled,
+    drift_meter_.emplace(group_, layout_.buckets(), policy_->state(), settled,
                          description.options().seed);
   }
 }
@@ -257,20 +183,17 @@ SyncedWorker::~SyncedWorker() = default;
 void SyncedWorker::find_unread() {
   const std::vector<std::int64_t> uses = backward_->first_uses();
   std::set<std::size_t> unread;
-  parameters_of_.assign(buckets_.size(), 0);
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    for (const std::size_t bucket : buckets_of_[i]) {
-      ++parameters_of_[bucket];
-      if (uses[i] == Step::kNeverUsed) unread.insert(bucket);
-    }
+    if (uses[i] != Step::kNeverUsed) continue;
+    const auto& buckets = layout_.buckets_of(i);
+    unread.insert(buckets.begin(), buckets.end());
   }
   unread_.assign(unread.begin(), unread.end());
 }
 
-// Messages of a bucket are as urgent as the most urgent of its members.
 void SyncedWorker::prioritize(const SyncRecipe& settled, std::uint64_t seed) {
-  const std::vector<NamedTensor> changed = changed_by_runs();
-  const std::vector<double> bytes = bytes_of(trainable_);
+  const std::vector<NamedTensor> changed = model_.changed_by_runs();
+  const std::vector<double> bytes = bytes_of(model_.trainable());
   const Priorities agreed =
       agreed_priorities(settled, {.backward = *backward_,
                                   .seed = seed,
@@ -281,45 +204,7 @@ void SyncedWorker::prioritize(const SyncRecipe& settled, std::uint64_t seed) {
   if (!agreed.text.empty()) {
     chosen_ += (chosen_.empty() ? "" : "\n") + agreed.text;
   }
-  for (Bucket& bucket : buckets_) {
-    int most = std::numeric_limits<int>::lowest();
-    for (const BucketMember& member : bucket.members()) {
-      most = std::max(most,
-                      agreed.priorities[slices_[member.parameter].parameter]);
-    }
-    bucket.set_priority(most);
-  }
-}
-
-// The same seed gives the same weights, unless machines compute them
-// differently.
-void SyncedWorker::share_initial_weights() {
-  std::vector<NamedTensor> weights = trainable_;
-  weights.insert(weights.end(), statistics_.begin(), statistics_.end());
-  std::string sums;
-  for (const NamedTensor& named : weights) sums += checksum_of(named.tensor);
-  const auto others = group_.others("initial weights", sums);
-  if (others.empty()) return;
-  group_.run([&] {
-    return broadcast_tensors(
-        group_.communicator().open({"broadcast", "initial weights"}), 0,
-        weights);
-  });
-  chosen_ = fmt::format("initial weights of rank 0, as {} had others",
-                        ranks_text(others));
-}
-
-void SyncedWorker::check_copies() {
-  std::vector<AgreedItem> items;
-  for (const NamedTensor& named : trainable_) {
-    items.push_back({named.name, checksum_of(named.tensor)});
-  }
-  // A rank that only serves has no copy that anybody computes with.
-  const bool has_copy = roles_.is_worker(rank());
-  group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
-               "copies that were equal have come apart: a defect of Weft, or "
-               "of one of these machines",
-               has_copy);
+  layout_.set_priorities(agreed.priorities);
 }
 
 SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
@@ -327,12 +212,9 @@ SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
   const Topology topology =
       network_of(group_.communicator(), group_.network(), recipe.topology)
           .topology;
-  double bytes = 0;
-  for (const Bucket& bucket : buckets_) {
-    bytes += static_cast<double>(bucket.bytes());
-  }
-  const AutoCodec choice = choose_codec(group_.communicator(), group_.network(),
-                                        topology, bytes, policy_of(recipe));
+  const AutoCodec choice =
+      choose_codec(group_.communicator(), group_.network(), topology,
+                   layout_.bytes(), policy_of(recipe));
   chosen_ += (chosen_.empty() ? "" : "\n") + choice.explanation;
   recipe.codec = choice.codec;
   // The policy takes the network as it was measured, and does not measure
@@ -344,8 +226,9 @@ SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
 SyncPrice SyncedWorker::price_of_sync(const SyncRecipe& settled,
                                       const Optimizer& optimizer) {
   if (computing_ == nullptr) return {};
-  return computing_->sync_price(
-      [&] { return measure_sync(settled, roles_, optimizer, trainable_); });
+  return computing_->sync_price([&] {
+    return measure_sync(settled, roles_, optimizer, model_.trainable());
+  });
 }
 
 std::string SyncedWorker::text() const {
@@ -362,9 +245,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
            .lr = step.lr,
            .examples = batch.size,
            .must_meet = step.must_meet};
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    missing_[b] = parameters_of_[b];
-  }
+  missing_ = layout_.parameters_in();
   next_bucket_ = 0;
   waited_ = 0;
   const bool is_measured =
@@ -393,7 +274,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   if (policy_->exchanges(step_) && (have_met || !overlaps_forward_)) {
     for (const auto& exchange : exchanges_) group_.network().wait(exchange);
     // The buckets hold the sums until apply(), which may write over them.
-    if (is_sparsified_) sum_density = density();
+    if (is_sparsified_) sum_density = layout_.density();
     if (is_measured) drift = drift_meter_->end_step(step_);
   }
   if (summed != nullptr) group_.network().wait(summed);
@@ -459,27 +340,14 @@ void SyncedWorker::settle(std::size_t bucket) {
   const double began = now();
   group_.network().wait(std::exchange(exchanges_[bucket], nullptr));
   waited_ += now() - began;
-  policy_->apply(buckets_[bucket], exchanged_in_);
+  policy_->apply(layout_.buckets()[bucket], exchanged_in_);
 }
 
 void SyncedWorker::settle_all() {
   if (!has_exchanged_) return;
-  for (std::size_t b = 0; b < buckets_.size(); ++b) settle(b);
+  for (std::size_t b = 0; b < exchanges_.size(); ++b) settle(b);
   policy_->end_step(exchanged_in_);
   has_exchanged_ = false;
-}
-
-double SyncedWorker::density() const {
-  std::size_t all = 0;
-  std::size_t set = 0;
-  for (const Bucket& bucket : buckets_) {
-    for (const BucketMember& member : bucket.members()) {
-      const auto sum = part_of(bucket.gradient(), member);
-      all += sum.size();
-      set += sum.size() - static_cast<std::size_t>(std::ranges::count(sum, 0));
-    }
-  }
-  return static_cast<double>(set) / static_cast<double>(all);
 }
 
 double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
@@ -508,7 +376,7 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
   step_.share = batch.size > 0 ? weight : 0;
   if (batch.size == 0) {
     settle_all();
-    for (const Bucket& bucket : buckets_) {
+    for (const Bucket& bucket : layout_.buckets()) {
       std::ranges::fill(bucket.gradient(), 0.0f);
     }
     std::ranges::fill(missing_, 0);
@@ -551,23 +419,17 @@ StepControls SyncedWorker::controls_of(const Batch& batch,
 }
 
 void SyncedWorker::wait_for(std::size_t parameter) {
-  for (const std::size_t bucket : buckets_of_[parameter]) settle(bucket);
-}
-
-std::vector<NamedTensor> SyncedWorker::changed_by_runs() const {
-  std::vector<NamedTensor> changed = statistics_;
-  changed.insert(changed.end(), carried_.begin(), carried_.end());
-  return changed;
+  for (const std::size_t bucket : layout_.buckets_of(parameter)) settle(bucket);
 }
 
 const StepPrice& SyncedWorker::price_of_step(const Batch& batch) {
-  const std::vector<NamedTensor> changed = changed_by_runs();
+  const std::vector<NamedTensor> changed = model_.changed_by_runs();
   return computing_->step_price(
       [&](MeasuredRuns runs) {
-        return measure_step(*backward_, batch, changed, trainable_.size(),
-                            runs);
+        return measure_step(*backward_, batch, changed,
+                            model_.trainable().size(), runs);
       },
-      bytes_of(trainable_));
+      bytes_of(model_.trainable()));
 }
 
 void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
@@ -599,7 +461,8 @@ void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
 }
 
 void SyncedWorker::gradient_is_there(std::size_t parameter) {
-  for (const std::size_t bucket : buckets_of_[parameter]) --missing_[bucket];
+  for (const std::size_t bucket : layout_.buckets_of(parameter))
+    --missing_[bucket];
   // Without overlap, compute() starts them all when backward is done.
   if (overlaps_) start_exchanges();
 }
@@ -607,7 +470,7 @@ void SyncedWorker::gradient_is_there(std::size_t parameter) {
 // Buckets start in their order, whatever the order of the gradients: all
 // workers enter the same operations in the same order.
 void SyncedWorker::start_exchanges() {
-  for (; next_bucket_ < buckets_.size() && missing_[next_bucket_] == 0;
+  for (; next_bucket_ < exchanges_.size() && missing_[next_bucket_] == 0;
        ++next_bucket_) {
     if (next_bucket_ == 0) {
       // Forward is over and has read all, so nothing is waited for that could
@@ -616,7 +479,7 @@ void SyncedWorker::start_exchanges() {
       has_exchanged_ = true;
       exchanged_in_ = step_;
     }
-    Bucket& bucket = buckets_[next_bucket_];
+    Bucket& bucket = layout_.buckets()[next_bucket_];
     exchanges_[next_bucket_] =
         group_.network().submit([this, &bucket, step = step_] {
           return policy_->exchange(bucket, step);
@@ -633,100 +496,6 @@ MeasureSums SyncedWorker::total(const MeasureSums& own) {
                             sums);
   });
   return sums_of(sums);
-}
-
-void SyncedWorker::share_statistics() {
-  group_.run([&] {
-    return broadcast_tensors(
-        group_.communicator().open({"broadcast", "statistics"}), 0,
-        statistics_);
-  });
-}
-
-std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
-  std::vector<OwnedTensor> result = policy_->state();
-  for (int rank = 0; rank < ranks(); ++rank) {
-    for (const NamedTensor& named : carried_) {
-      result.push_back({carried_name(rank, named.name), named.tensor.type(),
-                        rank, rank == this->rank() ? named.tensor : Tensor()});
-    }
-  }
-  return result;
-}
-
-std::vector<NamedTensor> SyncedWorker::checkpoint() {
-  // A checkpoint is worth a checksum of each parameter: copies that have come
-  // apart are found before they are saved.
-  check_copies();
-  std::vector<NamedTensor> result = trainable_;
-  result.insert(result.end(), statistics_.begin(), statistics_.end());
-  std::vector<OwnedTensor> owned = distributed_state();
-  group_.run([&] {
-    return gather_tensors(group_.communicator().open({"gather", "checkpoint"}),
-                          0, owned);
-  });
-  if (!is_first()) return {};
-  for (OwnedTensor& each : owned) {
-    result.push_back({std::move(each.name), std::move(each.tensor)});
-  }
-  return join_slices(std::move(result), trainable_);
-}
-
-std::optional<CheckpointFile> SyncedWorker::newest(
-    const std::optional<std::filesystem::path>& own, std::string& note) {
-  std::vector<int> given;
-  auto file = group_.share_checkpoint(own, given);
-  if (file && !given.empty()) {
-    note = fmt::format("{} continue{} from the checkpoint of rank 0",
-                       ranks_text(given), given.size() == 1 ? "s" : "");
-  }
-  return file;
-}
-
-std::string SyncedWorker::restore(const CheckpointFile& file) {
-  const auto workers = file.info().metrics.find("workers");
-  const int saved = workers == file.info().metrics.end()
-                        ? 1
-                        : static_cast<int>(workers->second);
-  std::vector<CheckpointFile::Wanted> wanted;
-  std::vector<Tensor> targets;
-  for (const auto* part : {&trainable_, &statistics_}) {
-    for (const NamedTensor& named : *part) {
-      wanted.push_back({named.name, named.tensor.type()});
-      targets.push_back(named.tensor);
-    }
-  }
-  // Where an epoch begins, what is carried is zero whoever saved it. Within
-  // one, its lanes are those of so many workers.
-  if (!carried_.empty() && file.info().position.batch > 0) {
-    if (saved != ranks()) {
-      throw refused(file.tensors().path().string(), "this checkpoint",
-                    {fmt::format("{} workers", ranks()),
-                     fmt::format("{} saved it within an epoch of a model that "
-                                 "carries state from batch to batch",
-                                 saved),
-                     fmt::format("continue with {} workers", saved)},
-                    ErrorCode::kUnsupported);
-    }
-    for (const NamedTensor& named : carried_) {
-      wanted.push_back(
-          {saved == 1 ? named.name : carried_name(rank(), named.name),
-           named.tensor.type()});
-      targets.push_back(named.tensor);
-    }
-  }
-  // The rest of the file is the policy's, which reads it by name below.
-  const std::vector<Tensor> tensors = file.read(wanted, /*allow_more=*/true);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    targets[i].copy_from(tensors[i]);
-  }
-  const SafetensorsFile& saved_tensors = file.tensors();
-  const auto read = [&](const std::string& name) {
-    return saved_tensors.find(name) == nullptr ? Tensor()
-                                               : saved_tensors.read(name);
-  };
-  return policy_->restore(
-      [&](const std::string& name) { return read_slice(name, read); }, saved);
 }
 
 void SyncedWorker::fail(const Error& error) { group_.network().fail(error); }

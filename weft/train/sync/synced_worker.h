@@ -10,11 +10,11 @@
 #include "weft/train/step/private_noise.h"
 #include "weft/train/step/step.h"
 #include "weft/train/step/worker.h"
-#include "weft/train/sync/bucket.h"
+#include "weft/train/sync/bucket_layout.h"
 #include "weft/train/sync/drift.h"
 #include "weft/train/sync/policy.h"
-#include "weft/train/sync/slices.h"
 #include "weft/train/sync/worker_group.h"
+#include "weft/train/sync/worker_state.h"
 
 namespace weft {
 
@@ -48,23 +48,28 @@ class SyncedWorker : public Worker {
   WorkerTotals run(const Batch& batch, const WorkerStep& step) override;
   void reset_carried() override;
   MeasureSums total(const MeasureSums& own) override;
-  void share_statistics() override;
+  void share_statistics() override { model_.share_statistics(); }
   const std::vector<NamedTensor>& state() const override { return state_; }
   // Throws Error(kInvalidArgument) on all workers if the copies of the model
   // have come apart.
-  std::vector<NamedTensor> checkpoint() override;
+  std::vector<NamedTensor> checkpoint() override {
+    // A rank that only serves has no copy that anybody computes with.
+    return model_.gather(*policy_, step_.number, roles_.is_worker(rank()));
+  }
   std::optional<CheckpointFile> newest(
       const std::optional<std::filesystem::path>& own,
-      std::string& note) override;
-  std::string restore(const CheckpointFile& file) override;
+      std::string& note) override {
+    return model_.newest(own, note);
+  }
+  std::string restore(const CheckpointFile& file) override {
+    return model_.restore(file, *policy_);
+  }
   std::optional<StepTraffic> traffic() const override { return traffic_; }
   double now() const override { return group_.network().now(); }
   std::string text() const override;
   void fail(const Error& error) override;
 
  private:
-  void share_initial_weights();
-  void check_copies();
   void prioritize(const SyncRecipe& recipe, std::uint64_t seed);
   void find_unread();
   void gradient_is_there(std::size_t parameter);
@@ -86,36 +91,21 @@ class SyncedWorker : public Worker {
   // The same on a virtual clock: computes at once, and charges for it.
   void compute_charged(const Batch& batch, const WorkerStep& step,
                        double weight);
-  // What runs change beside gradients: statistics, and what is carried.
-  std::vector<NamedTensor> changed_by_runs() const;
   const StepPrice& price_of_step(const Batch& batch);
   SyncPrice price_of_sync(const SyncRecipe& settled,
                           const Optimizer& optimizer);
   // What the gradients of this worker's part count by, so that their sum over
   // workers is the gradient of the mean over the whole batch.
   double weight_of(const Batch& batch, std::int64_t step);
-  // The share of the entries of the sum that are not 0.
-  double density() const;
   // The recipe with what "auto" stands for.
   SyncRecipe settle(SyncRecipe recipe);
-  // All tensors of the distributed state: the policy's and what each worker
-  // carries from batch to batch.
-  std::vector<OwnedTensor> distributed_state() const;
 
   WorkerGroup& group_;
   Roles roles_;
   SimulatedComputing* computing_;
   StepDescription description_;
-  // All of these, by role, are the model's own memory.
-  std::vector<NamedTensor> trainable_;
-  std::vector<Slice> slices_;  // of these, as they are exchanged
-  std::vector<NamedTensor> exchanged_;
-  std::vector<NamedTensor> statistics_;  // what else is kept, frozen ones too
-  std::vector<NamedTensor> batch_statistics_;  // of these, those of batches
-  std::vector<NamedTensor> carried_;
-  std::vector<Bucket> buckets_;
-  std::vector<std::vector<std::size_t>> buckets_of_;  // by trainable parameter
-  std::vector<std::size_t> parameters_of_;            // how many, by bucket
+  WorkerState model_;
+  BucketLayout layout_;
   std::vector<std::size_t> unread_;  // buckets with one that no step reads
   std::string chosen_;               // how "auto" was settled, for people
   std::optional<Step> backward_;     // made when gradients have memory
