@@ -270,7 +270,7 @@ TEST(ValueForms, BoundMeansAndDeviations) {
             "low_std the std is 2, and at least 2.5 is due\n");
   EXPECT_EQ(found("max_std = 1\n"),
             "high_std the std is 2, and at most 1 is due\n");
-  // By weight: three times 1, and once 5.
+  // Weighted: three times 1, and once 5.
   const StatisticsSummary weighted =
       summary_of_table("x,w\n1,3\n5,1\n", {.weight = "w"});
   const Schema schema =

@@ -37,9 +37,9 @@ struct LabelAssociation {
   std::vector<Lift> lifts;
 };
 
-// Of each feature but the label, the most informative first. Left out are texts
-// with more different values than are counted exactly. `statistics` must have
-// slices of `label`; rows without one are left out.
+// An association for each feature but the label, the most informative first.
+// Left out are texts with more different values than are counted exactly, and
+// rows without a label. `statistics` must have slices of `label`.
 std::vector<LabelAssociation> associate(const Statistics& statistics,
                                         const std::string& label);
 

@@ -75,7 +75,7 @@ struct FeatureRule {
   std::optional<Bound> max = {};
   bool disallow_nan = false;
   bool disallow_inf = false;
-  // Of mean and deviation; by weight where the data have weights.
+  // Bounds of mean and deviation; by weight where the data have weights.
   std::optional<double> min_mean = {};
   std::optional<double> max_mean = {};
   std::optional<double> min_std = {};

@@ -47,8 +47,8 @@ class FormCounts {
  public:
   FormCounts();
 
-  // Of a text only its first kMostKeptBytes may be given, so that it is the
-  // same whoever counts it.
+  // A text must be cut to its first kMostKeptBytes, so that it is the same
+  // whoever counts it.
   void add_text(std::string_view text, std::uint64_t count);
   void add_integer(std::int64_t value, std::uint64_t count);
   void merge(const FormCounts& other);
