@@ -110,6 +110,15 @@ class FormatsTest(CliTest):
         self.succeed("validate", "infer", PARQUET / "cakes.parquet", "-o",
                      schema)
         self.succeed("validate", "check", PARQUET / "parts", "--schema", schema)
+        # A recipe's data.schema sees the file as it stands, too.
+        self.assertTrue(self.weights(
+            PARQUET / "cakes.parquet", "data.name=parquet",
+            "data.label=heavy", f"data.schema={schema}"))
+        schema.write_text(schema.read_text().replace("kilograms", "grams"))
+        self.refuse("train", self.folder / "recipe.toml", "--data",
+                    PARQUET / "cakes.parquet", "--set", "data.name=parquet",
+                    "--set", f"data.schema={schema}", parts=("grams",))
+        schema.write_text(schema.read_text().replace("grams", "kilograms"))
         # As the name of a data set, too.
         self.succeed("validate", "check", "parquet", "--data",
                      PARQUET / "cakes.parquet", "--schema", schema)

@@ -155,8 +155,10 @@ class ValidateTest(CliTest):
     def test_damaged_files_are_refused(self) -> None:
         ragged = self.write("ragged.csv", "a,b\n1,2\n3\n")
         self.refuse("validate", "stats", ragged, parts=("ragged.csv:3",))
-        self.refuse("validate", "stats", self.write("x.parquet", ""),
-                    parts=("nothing reads this as rows",))
+        self.refuse("validate", "stats", self.write("x.orc", ""),
+                    parts=("nothing reads this as rows", "Parquet"))
+        self.refuse("validate", "stats", self.write("x.parquet", "PAR1"),
+                    parts=("x.parquet: cannot be read as Parquet",))
         self.refuse("validate", "stats", self.write("x.stats", "weft"),
                     parts=("statistics are damaged",))
 
