@@ -43,9 +43,8 @@ std::string validation_statistics(const GivenData& data,
                                   const std::vector<std::string>& slices,
                                   const std::string& label) {
   return validation::to_json(
-             summary_of_given(data, {.weight = weight,
-                                     .slices = slices,
-                                     .label = label}))
+             summary_of_given(
+                 data, {.weight = weight, .slices = slices, .label = label}))
       .dump();
 }
 

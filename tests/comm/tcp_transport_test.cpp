@@ -7,6 +7,7 @@
 #include "tests/support/tcp_proxy.h"
 #include "tests/support/tcp_ranks.h"
 #include "tests/support/transport_checks.h"
+
 #include "weft/comm/collective/rooted.h"
 
 namespace weft::tcp_transport_test {

@@ -1,9 +1,10 @@
-#include "weft/base/utf8.h"
 #include "weft/onnx/wire.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+
+#include "weft/base/utf8.h"
 
 namespace weft::onnx::wire_test {
 namespace {

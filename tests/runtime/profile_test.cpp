@@ -125,7 +125,8 @@ TEST(Profile, TracesComeBackAsTheyWere) {
     EXPECT_NEAR(events[2].end, 3, 1e-6);
   }
   EXPECT_EQ(parse_trace(text, "trace").back().value, 5e6);
-  for (const char* wrong : {"", "[", "{}\n]\n", "[{\"ph\": \"Q\"}]\n", "[3]\n"}) {
+  for (const char* wrong :
+       {"", "[", "{}\n]\n", "[{\"ph\": \"Q\"}]\n", "[3]\n"}) {
     test::expect_error(ErrorCode::kDataLoss, {"here"},
                        [&] { parse_trace(wrong, "here"); });
   }

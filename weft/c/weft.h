@@ -15,13 +15,14 @@
  *   weft_model_close(model);
  *
  * Errors are values: NULL where all went well; what a call would have made is
- * then left as it was. Every error is freed by its receiver. Texts are UTF-8 and
- * end with a zero byte. What is freed may be NULL.
+ * then left as it was. Every error is freed by its receiver. Texts are UTF-8
+ * and end with a zero byte. What is freed may be NULL.
  *
  * Threads: a model is for one thread at a time, different models are
  * independent. All compute with the same threads (weft_set_threads). Programs
  * that wait between calls should set GOMP_SPINCOUNT=10000 in the environment
- * before they start: OpenMP's threads otherwise spin for milliseconds after each.
+ * before they start: OpenMP's threads otherwise spin for milliseconds after
+ * each.
  */
 #ifndef WEFT_C_WEFT_H
 #define WEFT_C_WEFT_H

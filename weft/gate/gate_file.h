@@ -29,7 +29,8 @@ struct GateConfig {
   std::string points;
   std::string recipe;
   std::string part = "test";
-  // What the points must be (weft/validation), a file. Empty: whatever they are.
+  // What the points must be (weft/validation), a file. Empty: whatever they
+  // are.
   std::string schema = {};
   // Where labels come from, a call of weft/gate/labels: canonical.
   std::string labels;

@@ -42,8 +42,8 @@ class GatePoints {
 // comes twice.
 std::unique_ptr<GatePoints> open_points(const GateFile& file);
 
-// Throws Error(kDataLoss) for points that are not as the gate's schema says, and
-// what reading either throws. Without a schema nothing is looked at.
+// Throws Error(kDataLoss) for points that are not as the gate's schema says,
+// and what reading either throws. Without a schema nothing is looked at.
 void check_points(const GateFile& file);
 
 // One file each.

@@ -7,9 +7,10 @@
 //      height, and what transactions wait at it. Whoever is behind gets what it
 //      has missed.
 //   2. The proposer of the round, another one in each, makes a block of all
-//      that waits. If somebody has signed a block of this height already, the one of
-//      the highest round is proposed again instead: a majority may have signed
-//      it, and one of them is here (Lamport, "The Part-Time Parliament", 1998).
+//      that waits. If somebody has signed a block of this height already, the
+//      one of the highest round is proposed again instead: a majority may have
+//      signed it, and one of them is here (Lamport, "The Part-Time Parliament",
+//      1998).
 //   3. Each applies the block to its own state, writes down that it signs it,
 //      and says its signature, or why it does not sign.
 //   4. With a majority of signatures the block goes into each ledger.

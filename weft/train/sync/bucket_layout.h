@@ -28,7 +28,7 @@ class BucketLayout {
   const std::vector<std::size_t>& buckets_of(std::size_t parameter) const {
     return buckets_of_[parameter];
   }
-  // Of how many parameters a bucket, by number, holds something.
+  // How many parameters each bucket holds something of, by its number.
   const std::vector<std::size_t>& parameters_in() const {
     return parameters_in_;
   }

@@ -24,7 +24,7 @@ class WorkerState {
   const std::vector<NamedTensor>& trainable() const { return trainable_; }
   // Running statistics, and what is frozen.
   const std::vector<NamedTensor>& statistics() const { return statistics_; }
-  // Of these, those of batches.
+  // Those among them that are of batches.
   const std::vector<NamedTensor>& batch_statistics() const {
     return batch_statistics_;
   }
