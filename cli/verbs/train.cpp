@@ -1,26 +1,22 @@
 // weft train RECIPE: trains, with progress and checkpoints; several runs at
 // once where a key of the recipe has several values.
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <fmt/core.h>
 
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/recipe_help.h"
 #include "cli/report.h"
+#include "cli/stop.h"
 #include "cli/sweep.h"
 #include "cli/terminal.h"
-#include "cli/text_table.h"
+#include "cli/train_report.h"
 #include "cli/verb.h"
 
-#include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
-#include "weft/runtime/profile_totals.h"
-#include "weft/runtime/trace_file.h"
 #include "weft/train/memory_forecast.h"
 #include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
-#include "weft/train/tensorboard/xspace.h"
 
 namespace weft::cli {
 namespace {
@@ -47,27 +43,6 @@ struct TrainArguments {
   std::string simulated;  // a network; empty: as the recipe says
 };
 
-// A signal handler may touch little else than a lock-free atomic.
-std::atomic<bool> stop_requested = false;
-
-// What SIGTERM did before: where a launcher has started this process, the
-// network notices that others are lost.
-using SignalHandler = void (*)(int);
-SignalHandler network_termination = SIG_DFL;
-
-// The first Ctrl-C ends the run with a checkpoint; the second one ends it.
-extern "C" void request_stop(int signal) {
-  stop_requested = true;
-  const bool is_the_networks = signal == SIGTERM &&
-                               network_termination != SIG_DFL &&
-                               network_termination != SIG_IGN;
-  if (is_the_networks) {
-    network_termination(signal);
-  } else {
-    std::signal(signal, SIG_DFL);
-  }
-}
-
 // What flags say stands above what recipes say.
 void apply_flags(const TrainArguments& arguments, Recipe& recipe) {
   if (!arguments.data.empty()) {
@@ -79,38 +54,6 @@ void apply_flags(const TrainArguments& arguments, Recipe& recipe) {
   if (arguments.patience >= 0) recipe.train.patience = arguments.patience;
 }
 
-void print_summary(const TrainResult& result) {
-  std::string predicted;
-  for (const PredictionScore& score : result.predicted) {
-    predicted += "   " + metric_text(score.metric, result.test);
-  }
-  fmt::print("best {} at epoch {}{}   checkpoint {}   {:.1f} s\n",
-             metric_text(result.deciding, result.test), result.best_epoch,
-             predicted, result.checkpoint.string(), result.seconds);
-}
-
-// What the network of the first worker did in a mean step.
-void print_traffic(const StepTraffic& t) {
-  // Where nothing was sent, nothing was waited for.
-  const double hidden =
-      t.wire_seconds > 0 ? 100 * t.hidden_seconds / t.wire_seconds : 100;
-  fmt::print(
-      "a step: {:.1f} ms, {} sent, {} received, {:.1f} ms on the wire, {:.0f} "
-      "% "
-      "of it hidden behind computing\n",
-      1e3 * t.seconds, bytes_text(t.bytes_sent), bytes_text(t.bytes_received),
-      1e3 * t.wire_seconds, hidden);
-}
-
-// The command to type now.
-std::string next_command(const Recipe& recipe, const TrainResult& result) {
-  const std::string checkpoint = shell_word(result.checkpoint.string());
-  if (recipe.data.name == "digits") {
-    return fmt::format("weft predict {} data/digits/sample.png", checkpoint);
-  }
-  return fmt::format("weft eval {}", checkpoint);
-}
-
 std::string name_of(const TrainArguments& arguments) {
   return std::filesystem::path(arguments.recipe).stem();
 }
@@ -120,7 +63,7 @@ TrainResult run_worker(const TrainArguments& arguments, const Recipe& recipe,
                        Transport* transport, TrainObserver& observer) {
   Trainer trainer(recipe, {.name = name_of(arguments),
                            .is_resumed = arguments.is_resumed,
-                           .stop = &stop_requested,
+                           .stop = &stop_requested(),
                            .transport = transport});
   return trainer.run(observer);
 }
@@ -149,7 +92,7 @@ TrainResult run_here(const TrainArguments& arguments, const RankChoice& choice,
     return train_simulated(recipe,
                            {.name = name_of(arguments),
                             .is_resumed = arguments.is_resumed,
-                            .stop = &stop_requested},
+                            .stop = &stop_requested()},
                            observer);
   }
   // One worker exchanges nothing.
@@ -209,81 +152,6 @@ TrainResult run_workers(const TrainArguments& arguments,
                           : run_ranks(arguments, recipe, *ranks, progress);
 }
 
-void print_simulated(const TrainResult& result) {
-  const SimulatedTime& time = *result.simulated;
-  fmt::print(
-      "simulated: {} workers, {:.4g} s on their clock, {:.4g} s of it "
-      "computing{}; {:.1f} s here\n",
-      result.workers, result.seconds, time.computing_seconds,
-      time.price.empty() ? "" : " (a step: " + time.price + ")",
-      time.seconds_here);
-}
-
-// What a run would take of memory; nothing is trained.
-void show_forecast(const TrainArguments& arguments,
-                   const MemoryForecast& forecast) {
-  const auto free = static_cast<double>(free_memory_bytes());
-  const std::vector<std::pair<std::string, double>> parts = {
-      {"program", forecast.program},
-      {"data", forecast.data},
-      {"parameters", forecast.parameters},
-      {"optimizer state", forecast.optimizer_state},
-      {"plans", forecast.planning},
-      {"training step", forecast.train_step},
-      {"shown gradients", forecast.gradients},
-      {"evaluation", forecast.evaluation},
-      {"batches", forecast.batches},
-      {"network", forecast.network},
-      {"in all", forecast.total()}};
-  if (arguments.as_json) {
-    Json json{
-        {"recipe", name_of(arguments)}, {"batch", forecast.batch},
-        {"workers", forecast.workers},  {"free_bytes", free},
-        {"is_open", forecast.is_open},  {"one_by_one", forecast.one_by_one}};
-    for (const auto& [name, bytes] : parts) json["bytes"][name] = bytes;
-    return print_json(json);
-  }
-  std::vector<std::vector<std::string>> rows = {
-      {fmt::format("memory of {}", name_of(arguments)), ""}};
-  for (const auto& [name, bytes] : parts) {
-    rows.push_back({name, bytes_text(bytes)});
-  }
-  fmt::print("{}batch {}, {} {} in this process; {} are free\n",
-             text_table(rows, "<>"), forecast.batch, forecast.workers,
-             forecast.workers == 1 ? "worker" : "workers", bytes_text(free));
-  if (forecast.is_open) {
-    fmt::print(
-        "the model branches or calls itself: what its steps take depends "
-        "on the data, and is not counted\n");
-  }
-  if (forecast.one_by_one > 0) {
-    fmt::print(
-        "privacy.per_example = \"one by one\": a step takes as long as {} "
-        "steps on one example\n",
-        forecast.one_by_one);
-  }
-}
-
-void print_profile(const Recipe& recipe) {
-  const std::filesystem::path run = recipe.log.folder;
-  const auto events = read_trace(run / kProfileFile);
-  fmt::print("{}the picture: {}, in ui.perfetto.dev\n",
-             profile_text(totals_of(events), machine_roof()),
-             (run / kProfileFile).string());
-  const auto& board =
-      option<std::string>(recipe.more.at("tensorboard"), "folder");
-  if (board.empty()) return;
-  write_profile(run / board, run.filename().string(), events);
-}
-
-void catch_signals() {
-  // Until here a signal ends the process as usual: there is nothing to save.
-  std::signal(SIGINT, request_stop);
-  // The transport is open by now and has its handler, which is kept to be
-  // called.
-  network_termination = std::signal(SIGTERM, request_stop);
-}
-
 void train_sweep(const TrainArguments& arguments, const RankChoice& choice,
                  const std::vector<SweepRun>& runs) {
   const int cores = arguments.cores > 0 ? arguments.cores : thread_count();
@@ -292,13 +160,13 @@ void train_sweep(const TrainArguments& arguments, const RankChoice& choice,
       share_cores(runs.size(), cores, arguments.threads, workers);
   fmt::print(stderr, "{}\n",
              sweep_headline(name_of(arguments), runs.size(), shares));
-  catch_signals();
+  catch_stop_signals();
   SweepProgress progress(runs);
   const std::vector<RunOutcome> outcomes = run_sweep(
       runs,
       {.cores = shares,
        .is_resumed = arguments.is_resumed,
-       .stop = &stop_requested,
+       .stop = &stop_requested(),
        .workers = workers},
       [&](const Recipe& recipe, TrainObserver& observer) {
         return run_here(arguments, choice, recipe, observer);
@@ -389,12 +257,12 @@ void train(const TrainArguments& arguments) {
   const Recipe& recipe = runs[0].recipe;
   if (arguments.is_dry_run) {
     const int workers = choice.is_one_process() ? arguments.ranks.workers : 1;
-    return show_forecast(arguments,
-                         forecast_memory(recipe, std::max(workers, 1)));
+    return print_forecast(forecast_memory(recipe, std::max(workers, 1)),
+                          name_of(arguments), arguments.as_json);
   }
   // Others wait only for what can be run: recipe and flags are read by now.
   if (!ranks && !choice.is_one_process()) ranks = open_ranks(choice);
-  catch_signals();
+  catch_stop_signals();
   const TrainResult result =
       run_workers(arguments, choice, recipe, ranks.get());
   // All ranks have the same result; the first one prints it.
@@ -403,10 +271,8 @@ void train(const TrainArguments& arguments) {
     print_json(report_of(name_of(arguments), result));
     return;
   }
-  print_summary(result);
-  if (result.traffic) print_traffic(*result.traffic);
-  if (result.simulated) print_simulated(result);
-  if (arguments.is_profiled) print_profile(recipe);
+  print_result(result);
+  if (arguments.is_profiled) print_profile(recipe, kProfileFile);
   fmt::print("next: {}\n", next_command(recipe, result));
 }
 
