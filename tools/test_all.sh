@@ -76,7 +76,8 @@ package_installs() {
   rm -rf "$place"
   wheel="$("$root/tools/wheel.sh")" &&
     /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$wheel" &&
-    (cd / && "$place/bin/python" "$root/tests/python/typed_example.py")
+    (cd / && "$place/bin/python" "$root/tests/python/typed_example.py" &&
+      "$place/bin/weft" --version)
 }
 
 # What runs write for TensorBoard, by its own reader.
