@@ -333,7 +333,7 @@ TEST(BudgetLedger, RetiresAfterSomeGrants) {
   EXPECT_EQ(budgets.books().waiting().size(), 0u);
   // Who reads the records again finds the same.
   Ledger again = Ledger::open(file);
-  const auto& block = BudgetLedger(again).books().blocks().at("mon");
+  const KeptBlock block = BudgetLedger(again).books().blocks().at("mon");
   EXPECT_EQ(block.grants, 3);
   EXPECT_EQ(block.retirement_text(0), "it retired after 3 grants");
 }

@@ -82,7 +82,7 @@ class ReplicaTest : public testing::Test {
   }
   std::string root_at(int i) {
     Ledger ledger = open(i);
-    const market::State& state = Market(ledger).current();
+    const market::State state = Market(ledger).current();
     return fmt::format("{} {}", state.height, market::to_hex(state.root));
   }
   market::Amount balance_at(int i, const std::string& who) {

@@ -92,7 +92,9 @@ std::string GateKey::seal(std::string_view text) const {
 std::string GateKey::open(std::string_view sealed) const {
   std::vector<unsigned char> box(sealed.size());
   std::size_t length = 0;
+  // Nothing has no address, which the library must not be given.
   const bool is_base64 =
+      !sealed.empty() &&
       sodium_base642bin(box.data(), box.size(), sealed.data(), sealed.size(),
                         /*ignore=*/nullptr, &length, /*end=*/nullptr,
                         kBase64) == 0 &&

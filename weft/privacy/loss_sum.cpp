@@ -168,9 +168,16 @@ LossWindow loss_window(std::span<const LossTerm> terms) {
   const double variance = variance_of(terms);
   if (variance == 0) return window;
   const std::int64_t origin = window.lowest;
-  const double below = tail_of(terms, variance, kOutside / 2, -1).bound;
-  const double above = tail_of(terms, variance, kOutside / 2, 1).bound;
   const auto room = static_cast<double>(window.highest - origin);
+  // Where the variance is so small that the tilt passes all doubles, there is
+  // no bound, and nothing is left out: a wider window is right as well.
+  const auto bound_or = [&](int direction, double whole) {
+    const double bound =
+        tail_of(terms, variance, kOutside / 2, direction).bound;
+    return std::isfinite(bound) ? bound : whole;
+  };
+  const double below = bound_or(-1, 0.0);
+  const double above = bound_or(1, room);
   window.lowest = origin + static_cast<std::int64_t>(
                                std::floor(std::clamp(below, 0.0, room)));
   window.highest = origin + static_cast<std::int64_t>(
