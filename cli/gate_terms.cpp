@@ -9,13 +9,13 @@ namespace weft::cli {
 
 GateTerms GateTermsArguments::terms() const {
   if (!file.empty()) return load_gate_file(file).config.terms;
-  return {.condition = parse_gate_condition(condition),
-          .reliability = reliability,
-          .mode = gate_mode(mode),
-          .adaptivity = adaptivity_level(adaptivity),
-          .steps = steps,
-          .difference = difference,
-          .is_difference_known = is_difference_known};
+  return gate_terms({{"condition", condition},
+                     {"reliability", reliability},
+                     {"mode", mode},
+                     {"adaptivity", adaptivity},
+                     {"steps", steps},
+                     {"difference", difference},
+                     {"difference_known", is_difference_known}});
 }
 
 void add_gate_terms(CLI::App& verb, GateTermsArguments& arguments) {
@@ -34,12 +34,9 @@ void add_gate_terms(CLI::App& verb, GateTermsArguments& arguments) {
                                "a gate file, instead of what follows");
   auto* condition = add("condition", arguments.condition)->excludes(file);
   for (CLI::Option* option :
-       {add("reliability", arguments.reliability)
-            ->check(CLI::Range(1e-9, 1 - 1e-12)),
-        add("mode", arguments.mode), add("adaptivity", arguments.adaptivity),
-        add("steps", arguments.steps)->check(CLI::Range(1, 1'000'000)),
-        add("difference", arguments.difference)
-            ->check(CLI::Range(0.0, 0.999999))}) {
+       {add("reliability", arguments.reliability), add("mode", arguments.mode),
+        add("adaptivity", arguments.adaptivity), add("steps", arguments.steps),
+        add("difference", arguments.difference)}) {
     option->needs(condition);
   }
   verb.add_flag("--difference-known", arguments.is_difference_known,

@@ -104,17 +104,14 @@ std::string gate_size(const std::string& condition, double reliability,
                       const std::string& mode, const std::string& adaptivity,
                       std::int64_t steps, double difference,
                       bool is_difference_known) {
-  if (!(reliability > 0 && reliability < 1) || steps < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "gate",
-                "reliability is between 0 and 1, and steps at least 1");
-  }
-  const GateTerms terms{.condition = parse_gate_condition(condition),
-                        .reliability = reliability,
-                        .mode = gate_mode(mode),
-                        .adaptivity = adaptivity_level(adaptivity),
-                        .steps = steps,
-                        .difference = difference,
-                        .is_difference_known = is_difference_known};
+  const GateTerms terms =
+      gate_terms({{"condition", condition},
+                  {"reliability", reliability},
+                  {"mode", mode},
+                  {"adaptivity", adaptivity},
+                  {"steps", steps},
+                  {"difference", difference},
+                  {"difference_known", is_difference_known}});
   return plan_json(terms, plan_gate(terms));
 }
 

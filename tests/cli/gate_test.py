@@ -72,6 +72,12 @@ class GateTest(CliTest):
             self.assertIn(part, said.stdout)
         self.assertIn("d < 0.1", said.stderr)
 
+    def test_terms_that_no_file_may_have_are_refused(self) -> None:
+        size = ("gate", "size", "--condition", "n > 0.7 +/- 0.1")
+        self.refuse(*size, "--reliability", "1", parts=("'reliability' = 1",))
+        self.refuse(*size, "--difference-known",
+                    parts=("no 'gate.difference' to be known",))
+
     def test_a_condition_is_refused_at_its_place(self) -> None:
         self.refuse("gate", "size", "--condition", "n / o > 1 +/- 0.1",
                     parts=("no division", "  n / o > 1 +/- 0.1\n    ^"))

@@ -256,6 +256,7 @@ TEST(GatePlan, DoesNotUnderflow) {
       terms("n > 0.8 +/- 0.05", 0.9999, Adaptivity::kFull, 2000);
   EXPECT_NEAR(log_failure(long_life),
               -2000 * std::log(2.0) - 4 * std::log(10.0), 1e-6);
+  EXPECT_GT(by("hoeffding", long_life).points, 200'000);
   EXPECT_GT(plan_gate(long_life).points, 150'000);
   EXPECT_LE(plan_gate(long_life).points, hoeffding(long_life));
 }

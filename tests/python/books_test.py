@@ -76,6 +76,10 @@ class Books(unittest.TestCase):
         self.assertLess(sized["labelled"], sized["baseline"])
         with self.assertRaisesRegex(weft.Error, "no division"):
             gate.size("n / o > 1 +/- 0.1")
+        with self.assertRaisesRegex(weft.Error, "'difference' = 2"):
+            gate.size("n > 0.7 +/- 0.1", difference=2.0)
+        with self.assertRaisesRegex(weft.Error, "'gate.difference' to be known"):
+            gate.size("n > 0.7 +/- 0.1", difference_known=True)
         self.table("points.csv", "label", lambda i: i % 3)
         good = self.table("good.csv", "prediction", lambda i: i % 3)
         bad = self.table("bad.csv", "prediction", lambda i: i % 3 if i % 2 else 9)

@@ -29,6 +29,25 @@ const OptionSpec& gate_option(std::string_view name) {
   WEFT_CHECK(false, "no key '{}'", name);
 }
 
+GateTerms terms_of(const Options& options) {
+  return {.condition =
+              parse_gate_condition(option<std::string>(options, "condition")),
+          .reliability = option<double>(options, "reliability"),
+          .mode = gate_mode(option<std::string>(options, "mode")),
+          .adaptivity =
+              adaptivity_level(option<std::string>(options, "adaptivity")),
+          .steps = option<std::int64_t>(options, "steps"),
+          .difference = option<double>(options, "difference"),
+          .is_difference_known = option<bool>(options, "difference_known")};
+}
+
+// Why terms make no sense together; nothing if they do.
+std::string_view problem_of(const GateTerms& terms) {
+  return terms.is_difference_known && terms.difference == 0
+             ? "there is no 'gate.difference' to be known"
+             : "";
+}
+
 class GateReader {
  public:
   explicit GateReader(SectionReader& section) : section_(section) {}
@@ -36,20 +55,14 @@ class GateReader {
   std::string text(std::string_view name) {
     return std::get<std::string>(section_.read(gate_option(name)));
   }
-  double number(std::string_view name) {
-    return std::get<double>(section_.read(gate_option(name)));
-  }
   GateTerms terms() {
-    return {
-        .condition = parse_gate_condition(
-            section_.require_text(gate_option("condition"))),
-        .reliability = number("reliability"),
-        .mode = gate_mode(text("mode")),
-        .adaptivity = adaptivity_level(text("adaptivity")),
-        .steps = std::get<std::int64_t>(section_.read(gate_option("steps"))),
-        .difference = number("difference"),
-        .is_difference_known =
-            std::get<bool>(section_.read(gate_option("difference_known")))};
+    Options options{
+        {"condition", section_.require_text(gate_option("condition"))}};
+    for (const char* name : {"reliability", "mode", "adaptivity", "steps",
+                             "difference", "difference_known"}) {
+      options[name] = section_.read(gate_option(name));
+    }
+    return terms_of(options);
   }
   GateConfig config() {
     GateConfig config{.terms = terms(),
@@ -67,9 +80,8 @@ class GateReader {
           "a gate takes its points from a table ('gate.points') or from a "
           "recipe's data ('gate.recipe'): one of them must be given");
     }
-    if (config.terms.is_difference_known && config.terms.difference == 0) {
-      throw section_.error("difference_known", nullptr,
-                           "there is no 'gate.difference' to be known");
+    if (const auto problem = problem_of(config.terms); !problem.empty()) {
+      throw section_.error("difference_known", nullptr, std::string(problem));
     }
     return config;
   }
@@ -155,6 +167,14 @@ std::vector<OptionSpec> gate_options() {
       {.name = "notify",
        .value = std::vector<std::string>(),
        .summary = "command that gets each verdict with all that was counted"}};
+}
+
+GateTerms gate_terms(const Options& given) {
+  GateTerms terms = terms_of(complete(gate_options(), given, "gate"));
+  if (const auto problem = problem_of(terms); !problem.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "gate", "{}", problem);
+  }
+  return terms;
 }
 
 GateFile parse_gate_file(std::string_view text,

@@ -54,6 +54,10 @@ struct GateFile {
 
 // The keys of [gate], for help.
 std::vector<OptionSpec> gate_options();
+// Terms that are no file's: `given` are keys of [gate], and the others have
+// their defaults. Throws Error(kInvalidArgument) for what a file may not say
+// either.
+GateTerms gate_terms(const Options& given);
 
 // Throws Error(kInvalidArgument) with the place for what is no gate file, with
 // the condition's own place within it.
