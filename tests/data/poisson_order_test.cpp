@@ -7,25 +7,21 @@
 #include <sys/stat.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/secret_keys.h"
 #include "tests/support/temporary_folder.h"
 
 namespace weft::poisson_order_test {
 namespace {
 
 using test::expect_error;
-
-SecretKey key(std::uint8_t byte) {
-  SecretKey key;
-  key.bytes.fill(byte);
-  return key;
-}
+using test::key_of;
 
 // Sizes are binomial, each example joins as often as it should, and two
 // examples do not keep together.
 TEST(PoissonOrder, LetsEachExampleJoinOnItsOwn) {
   constexpr std::int64_t kExamples = 1000;
   constexpr std::int64_t kBatches = 4000;
-  const PoissonOrder order(kExamples, {.expected = 100, .key = key(1)});
+  const PoissonOrder order(kExamples, {.expected = 100, .key = key_of(1)});
   EXPECT_NEAR(order.rate(), 0.1, 1e-9);
   EXPECT_LE(order.rate(), 0.1);
   EXPECT_EQ(order.steps_per_epoch(), 10);
@@ -54,9 +50,9 @@ TEST(PoissonOrder, LetsEachExampleJoinOnItsOwn) {
 }
 
 TEST(PoissonOrder, FollowsFromTheKey) {
-  const PoissonOrder order(500, {.expected = 50, .key = key(1)});
-  const PoissonOrder same(500, {.expected = 50, .key = key(1)});
-  const PoissonOrder other(500, {.expected = 50, .key = key(2)});
+  const PoissonOrder order(500, {.expected = 50, .key = key_of(1)});
+  const PoissonOrder same(500, {.expected = 50, .key = key_of(1)});
+  const PoissonOrder other(500, {.expected = 50, .key = key_of(2)});
   std::vector<std::int64_t> a, b, c, d;
   order.pick(3, 4, a);
   same.pick(3, 4, b);
@@ -69,9 +65,9 @@ TEST(PoissonOrder, FollowsFromTheKey) {
 
 // Parts of a batch are its examples in a row, none twice and none left out.
 TEST(PoissonOrder, CutsBatchesIntoParts) {
-  const PoissonOrder whole(2000, {.expected = 200, .key = key(5)});
+  const PoissonOrder whole(2000, {.expected = 200, .key = key_of(5)});
   const PoissonOrder cut(2000,
-                         {.expected = 200, .most_rows = 64, .key = key(5)});
+                         {.expected = 200, .most_rows = 64, .key = key_of(5)});
   EXPECT_EQ(whole.parts(), 1);
   EXPECT_EQ(cut.parts(), 6);  // 200 + 8 (sqrt 200 + 1) rows in 64s
   EXPECT_EQ(cut.parts_per_epoch(), 60);
@@ -88,7 +84,7 @@ TEST(PoissonOrder, CutsBatchesIntoParts) {
 }
 
 TEST(PoissonOrder, FillsUpToFewSizes) {
-  const PoissonOrder order(60000, {.expected = 256, .key = key(1)});
+  const PoissonOrder order(60000, {.expected = 256, .key = key_of(1)});
   std::set<std::int64_t> sizes;
   for (std::int64_t rows = 0; rows <= order.most_rows(); ++rows) {
     EXPECT_GE(order.padded(rows), std::max<std::int64_t>(rows, 1));
@@ -97,7 +93,7 @@ TEST(PoissonOrder, FillsUpToFewSizes) {
   EXPECT_LE(sizes.size(), 16u);
   for (const std::int64_t expected : {0, 60000, 60001}) {
     expect_error(ErrorCode::kInvalidArgument, {"cannot be drawn"}, [&] {
-      PoissonOrder(60000, {.expected = expected, .key = key(1)});
+      PoissonOrder(60000, {.expected = expected, .key = key_of(1)});
     });
   }
 }

@@ -83,9 +83,11 @@ class TrainingRuns {
     EXPECT_EQ(left.entries().size(), right.entries().size());
   }
 
+ protected:
+  TemporaryFolder root_;
+
  private:
   std::string recipe_;
-  TemporaryFolder root_;
 };
 
 }  // namespace weft::test

@@ -17,16 +17,12 @@ namespace weft::test {
 // differently.
 inline constexpr const char* kNetwork = "sync.topology=3@20us,1GB/s";
 
-class WorkerRuns : public ::testing::Test {
+class WorkerRuns : public ::testing::Test, public TrainingRuns {
  protected:
   // A short run of a small network without dropout or batch norm, which one
   // worker and several compute alike.
-  Recipe recipe(const std::string& folder,
-                std::vector<std::string> overrides = {}) const {
-    std::vector<std::string> all = {"log.folder=" +
-                                    (root_.path() / folder).string()};
-    all.insert(all.end(), overrides.begin(), overrides.end());
-    return parse_recipe(R"(
+  WorkerRuns()
+      : TrainingRuns(R"(
 [model]
 name = "mlp"
 hidden = [32]
@@ -41,9 +37,7 @@ batch = 128
 [sync]
 bucket_bytes = 4096
 timeout = 20
-)",
-                        "test", all);
-  }
+)") {}
 
   TrainResult train(const Recipe& recipe, int workers, bool is_resumed = false,
                     const ThreadWorldOptions& options = {}) const {
@@ -51,7 +45,7 @@ timeout = 20
   }
 
   std::map<std::string, Tensor> saved(const std::string& folder) const {
-    const SafetensorsFile file(root_.path() / folder / "last.safetensors");
+    const SafetensorsFile file = last(folder);
     std::map<std::string, Tensor> tensors;
     for (const auto& entry : file.entries()) {
       tensors[entry.name] = file.read(entry);
@@ -73,8 +67,6 @@ timeout = 20
     }
     return most;
   }
-
-  TemporaryFolder root_;
 };
 
 }  // namespace weft::test

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/secret_keys.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/values.h"
 
@@ -19,14 +20,9 @@ namespace weft::private_optimizer_test {
 namespace {
 
 using test::expect_error;
+using test::key_of;
 using test::numbers;
 using test::TemporaryFolder;
-
-SecretKey key(std::uint8_t byte) {
-  SecretKey key;
-  key.bytes.fill(byte);
-  return key;
-}
 
 std::vector<VariableRef> trained(const nn::Module& model) {
   std::vector<VariableRef> variables;
@@ -73,11 +69,11 @@ clip_norm = 0.7
 )",
                    "test", std::vector{"log.folder=" + folder.string()});
   std::filesystem::create_directories(folder);
-  write_key(folder / "privacy.key", key(7));
+  write_key(folder / "privacy.key", key_of(7));
   TrainObserver quiet;
   Trainer(recipe, {.name = "test", .is_resumed = true}).run(quiet);
 
-  const PoissonSampling sampling{.expected = 100, .key = key(7)};
+  const PoissonSampling sampling{.expected = 100, .key = key_of(7)};
   Assembly assembly = assemble(recipe, 1, {}, sampling);
   nn::Module& model = *assembly.model;
   model.initialize(static_cast<std::uint64_t>(recipe.train.seed));
@@ -93,7 +89,7 @@ clip_norm = 0.7
        .batch = 100,
        .clip_norm = 0.7,
        .noise = 1.1,
-       .key = key(7)});
+       .key = key_of(7)});
   const auto source = assembly.data->train(Shard());
   for (int step = 0; step < 20; ++step) {
     const Batch& batch = source->next();
@@ -150,7 +146,7 @@ PrivateLoop small_loop() {
           .batch = 20,
           .clip_norm = 1e3,
           .noise = 1e-9,
-          .key = key(1)};
+          .key = key_of(1)};
 }
 
 PrivateOptimizer::Loss loss_of(const Line& line) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/secret_keys.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/values.h"
 
@@ -20,14 +21,9 @@ namespace weft::private_test {
 namespace {
 
 using test::expect_error;
+using test::key_of;
 using test::numbers;
 using test::TemporaryFolder;
-
-SecretKey key(std::uint8_t byte) {
-  SecretKey key;
-  key.bytes.fill(byte);
-  return key;
-}
 
 constexpr const char* kRecipe = R"(
 [model]
@@ -77,7 +73,7 @@ class PrivateRuns {
 // does.
 void give_key(const PrivateRuns& runs, const std::string& folder) {
   std::filesystem::create_directories(runs.path(folder));
-  write_key(runs.path(folder) / "privacy.key", key(9));
+  write_key(runs.path(folder) / "privacy.key", key_of(9));
 }
 
 TEST(PrivateRun, KeepsItsKeyUntilItEnds) {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "tests/support/errors.h"
+#include "tests/support/secret_keys.h"
 #include "tests/support/temporary_folder.h"
 
 #include "weft/base/parallel.h"
@@ -49,10 +50,8 @@ noise = 1
                         "test", overrides);
   }
   void give_key(const std::string& folder) const {
-    SecretKey key;
-    key.bytes.fill(9);
     std::filesystem::create_directories(path(folder));
-    write_key(path(folder) / "privacy.key", key);
+    write_key(path(folder) / "privacy.key", test::key_of(9));
   }
   TrainResult train(const Recipe& recipe, int workers, bool is_resumed = true,
                     const std::atomic<bool>* stop = nullptr) const {
