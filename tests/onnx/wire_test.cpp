@@ -64,7 +64,8 @@ TEST(Wire, RefusesWhatIsCutShort) {
                  [&] { read(text); });
   }
   expect_error(ErrorCode::kDataLoss, {"another kind"}, [] {
-    WireReader reader(bytes("\x08\x01"), "test");
+    const std::string number = "\x08\x01";
+    WireReader reader(bytes(number), "test");
     reader.next();
     reader.text();
   });
