@@ -1,0 +1,27 @@
+// All orders of three transactions at once, of which there are many.
+#include <gtest/gtest.h>
+
+#include "tests/concurrent/stm_transactions.h"
+
+namespace weft::concurrent::stm_orders_slow_test {
+namespace {
+
+using namespace stm_transactions;
+using weft::test::expect_right;
+
+TEST(StmOrdersSlow, ThreeCommits) {
+  for (const ClockKind clock : {ClockKind::kGv4, ClockKind::kGv5})
+    expect_right<Warm<OneAttemptEach>>(3, kAllOrders, small(clock), 3);
+}
+
+// Has a shortcut of its own past the validation of what was read.
+TEST(StmOrdersSlow, ThreeCommitsByGv1) {
+  expect_right<Warm<OneAttemptEach>>(3, kAllOrders, small(ClockKind::kGv1), 3);
+}
+
+TEST(StmOrdersSlow, TwoWritersAndAWitness) {
+  expect_right<Warm<Skew>>(3, kAllOrders, small(ClockKind::kGv4), 3);
+}
+
+}  // namespace
+}  // namespace weft::concurrent::stm_orders_slow_test
