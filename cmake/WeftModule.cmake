@@ -1,11 +1,12 @@
 # weft_module(NAME [LIBRARIES lib…] [OPTIONS option…] [SOURCES source…]
-#   [WITHOUT source…] [INTO target…] [COLD]): the sources of weft/NAME, as objects
-# of the libraries that its module is in (weft/CMakeLists.txt), or of INTO. Modules
-# order themselves by weft/floors.txt, which a test enforces; here they only say
-# what they need from outside. In COLD ones nobody waits for a loop (see weft_cold);
-# OPTIONS are the compiler's.
+#   [WITHOUT source…] [INTO target…] [COLD|RARE]): the sources of weft/NAME, as
+# objects of the libraries that its module is in (weft/CMakeLists.txt), or of INTO.
+# Modules order themselves by weft/floors.txt, which a test enforces; here they only
+# say what they need from outside. In COLD ones nobody waits for a loop (see
+# weft_cold), RARE ones run once for a command (see weft_rare); OPTIONS are the
+# compiler's.
 function(weft_module name)
-  cmake_parse_arguments(MODULE "COLD" ""
+  cmake_parse_arguments(MODULE "COLD;RARE" ""
     "INTO;LIBRARIES;OPTIONS;SOURCES;WITHOUT" ${ARGN})
   if(NOT MODULE_INTO)
     set(MODULE_INTO ${WEFT_LIBRARIES})
@@ -30,6 +31,8 @@ function(weft_module name)
   weft_join(${target})
   if(MODULE_COLD)
     target_link_libraries(${target} PRIVATE weft_cold)
+  elseif(MODULE_RARE)
+    target_link_libraries(${target} PRIVATE weft_rare)
   endif()
   # Headers must have been precompiled with the options of their readers: GCC 12
   # takes others without a word, and then compiles functions for other
@@ -37,7 +40,7 @@ function(weft_module name)
   if(MODULE_OPTIONS)
     target_precompile_headers(${target} PRIVATE ${WEFT_COMMON_HEADERS}
       ${WEFT_VECTOR_HEADERS})
-  elseif(MODULE_COLD)
+  elseif(MODULE_COLD OR MODULE_RARE)
     target_precompile_headers(${target} REUSE_FROM weft_cold_headers)
   else()
     target_precompile_headers(${target} REUSE_FROM weft_hot_headers)

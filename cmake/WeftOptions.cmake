@@ -44,6 +44,11 @@ add_library(weft_cold INTERFACE)
 target_compile_options(weft_cold INTERFACE
   $<$<CONFIG:Release>:-O1;-ftree-vectorize>)
 
+# What runs once for a command that a person typed: books, imports, models that
+# are put together, reports. It compiles in three quarters of weft_cold's time.
+add_library(weft_rare INTERFACE)
+target_compile_options(weft_rare INTERFACE $<$<CONFIG:Release>:-Og>)
+
 # OpenMP is used for one thing: its pragma tells the compiler that a loop has no
 # order. Its threads are behind base/parallel.h.
 target_compile_options(weft_options INTERFACE -fopenmp-simd)

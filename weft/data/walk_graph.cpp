@@ -10,7 +10,6 @@ namespace weft {
 namespace {
 
 using concurrent::Edge;
-using concurrent::Graph;
 
 // Not the recipe's: runs of other seeds are measured on the same edges.
 constexpr std::uint64_t kHeldOutSeed = 1;
@@ -48,7 +47,8 @@ WalkGraph::WalkGraph(const concurrent::NamedEdges& edges, double share,
   for (const Edge edge : simple) {
     kept.push_back({number[edge.a], number[edge.b]});
   }
-  all_ = Graph(static_cast<concurrent::Vertex>(names_.size()), kept);
+  all_ =
+      concurrent::Graph(static_cast<concurrent::Vertex>(names_.size()), kept);
   hold_out(kept, share);
   weigh_nodes();
 }
@@ -73,7 +73,7 @@ void WalkGraph::hold_out(const std::vector<Edge>& edges, double share) {
       walked.push_back(edge);
     }
   }
-  walked_ = Graph(all_.vertices(), walked);
+  walked_ = concurrent::Graph(all_.vertices(), walked);
 }
 
 void WalkGraph::weigh_nodes() {
