@@ -141,7 +141,8 @@ class EnclaveTest : public testing::Test {
   std::int64_t submit(const std::string& task, std::int64_t epochs,
                       const std::string& recipe = kEnclaveRecipe,
                       std::int64_t gas = 50'000,
-                      const market::Digest& model = {}) {
+                      const market::Digest& model = {},
+                      const SaidFields& more = said()) {
     const market::Digest measurement =
         market::measurement_of(market::own_program(), recipe, task);
     std::ofstream(market::stored(store(), measurement)) << recipe;
@@ -149,9 +150,9 @@ class EnclaveTest : public testing::Test {
         recipe.empty() ? 1
                        : market::units_per_example(parse_recipe(recipe, "test"),
                                                    digits(), task);
+    SaidFields fields = more;
     send(key_named("buyer"), "submit_job",
-         said()
-             .text("task", task)
+         fields.text("task", task)
              .all<market::PublicKey>("contents", contents_)
              .all<market::PublicKey>("owners", {MarketScene::account("owner"),
                                                 MarketScene::account("owner")})
@@ -209,6 +210,8 @@ class EnclaveTest : public testing::Test {
              .text("status", std::string(to_string(said_report.status)))
              .all("reads", said_report.reads)
              .all("values", said_report.values)
+             .number("stages", said_report.stages)
+             .key("states", said_report.states)
              .text("signature", market::to_hex(result.signature)));
   }
   const market::Job& job(std::int64_t number) {

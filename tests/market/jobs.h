@@ -96,6 +96,8 @@ class Jobs : public testing::Test {
         .text("status", std::string(to_string(report.status)))
         .all("reads", report.reads)
         .all("values", report.values)
+        .number("stages", report.stages)
+        .key("states", report.states)
         .text("signature",
               market::to_hex(market::sign_report(key_named(machine), report)));
   }

@@ -2,6 +2,7 @@
 // lose their job, jobs that nobody takes are given up.
 #include <algorithm>
 
+#include "weft/market/checking.h"
 #include "weft/market/settlement.h"
 #include "weft/market/state.h"
 
@@ -41,6 +42,9 @@ void look_at_job(State& state, std::int64_t number,
     slash(state, number, assignment, AssignmentState::kLate);
     notes.push_back(fmt::format("{} is slashed: job {} took it too long",
                                 short_name(assignment.worker), number));
+  }
+  if (job.state == JobState::kChecking) {
+    return look_at_check(state, number, notes);
   }
   if (state.time <= job.deadline) return;
   give_up(state, number,

@@ -4,16 +4,14 @@
 #include <cmath>
 #include <numeric>
 
-#include "weft/base/file.h"
 #include "weft/data/loader.h"
+#include "weft/market/job_data.h"
 #include "weft/market/points.h"
-#include "weft/market/shard_set.h"
+#include "weft/market/sealed_result.h"
+#include "weft/market/stage_states.h"
 #include "weft/market/subset.h"
-#include "weft/market/work_units.h"
+#include "weft/market/training_run.h"
 #include "weft/train/model_in_use.h"
-#include "weft/train/step/loaded_data.h"
-#include "weft/train/trained_model.h"
-#include "weft/train/trainer.h"
 
 namespace weft::market {
 namespace {
@@ -22,113 +20,29 @@ constexpr std::int64_t kFolds = 5;
 constexpr double kValueMillionths = 1e6;
 constexpr std::int64_t kInferenceBatch = 256;
 
-// A job that is under way: its data, and what it makes.
+// A job that is under way.
 struct RunningJob {
   const EnclaveOrder& order;
-  std::shared_ptr<const ShardSet> shards;
-  DatasetRef rows = nullptr;  // that the job reads
-  std::int64_t epochs = 0;    // that its gas pays for
+  const Platform& platform;
+  JobData data;
 };
 
-// Removes what a job leaves on the disk, however it ends.
-class Scratch {
- public:
-  explicit Scratch(std::filesystem::path folder) : folder_(std::move(folder)) {
-    create_folders(folder_);
-    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  std::filesystem::path folder_;
-};
-
-std::string whole_file(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  return {reinterpret_cast<const char*>(file.bytes().data()),
-          file.bytes().size()};
-}
-
-std::vector<std::int64_t> rows_of(const std::vector<ExampleRange>& ranges) {
-  std::vector<std::int64_t> rows;
-  for (const ExampleRange& range : ranges) {
-    for (std::int64_t row = range.first; row <= range.last; ++row) {
-      rows.push_back(row);
-    }
-  }
-  return rows;
-}
-
-ShardKeys fetch_keys(const EnclaveOrder& order, const Digest& nonce,
-                     const Platform& platform, const AskKeys& ask) {
-  const KeyChannel channel;
-  KeyRequest request{.job = order.number,
-                     .nonce = nonce,
-                     .channel = channel.public_key(),
-                     .contents = order.contents};
-  const Signature signature = platform.quote(request);
-  ShardKeys keys;
-  for (const std::string& box : ask(request, signature)) {
-    keys.merge(channel.open(box));
-  }
-  return keys;
-}
-
-std::shared_ptr<const ShardSet> open_shards(const EnclaveOrder& order,
-                                            const ShardKeys& keys) {
-  std::vector<NamedShard> shards;
-  for (const Digest& content : order.contents) {
-    const auto key = keys.find(content);
-    if (key == keys.end()) {
-      throw Error(ErrorCode::kUnavailable, "enclave",
-                  "nobody released the key of shard {}", to_hex(content));
-    }
-    shards.push_back({.path = stored(order.store, content),
-                      .content = content,
-                      .key = key->second});
-  }
-  auto set = std::make_shared<const ShardSet>(shards);
-  if (set->sizes() != order.examples) {
-    throw Error(ErrorCode::kInvalidArgument, "enclave",
-                "shards have other numbers of examples than the market says");
-  }
-  return set;
-}
-
-struct Trained {
-  std::string model;   // a file that stands alone
-  std::string metric;  // one line of JSON
-};
-
-Trained train_in(const RunningJob& running) {
-  const Scratch scratch(running.order.scratch);
-  Recipe recipe = parse_recipe(running.order.recipe, "the job's recipe");
-  recipe.train.epochs = running.epochs;
-  recipe.log.folder = (scratch.folder() / "run").string();
-  const GivenObjects given{
-      .data = loaded_data(hold_out_fifth(running.rows), data_options(recipe))};
-  TrainObserver silent;
-  Trainer trainer(recipe, {.name = "job", .given = given});
-  const TrainResult result = trainer.run(silent);
-  const double metric = result.test.get(result.deciding.name);
-  Trained trained;
-  trained.metric =
-      fmt::format("{{\"{}\":{:.17g}}}\n", result.deciding.name, metric);
-  TrainedModel model = load_trained(result.checkpoint, {}, given);
-  // How long it took, and where, is left out: what another machine makes of the
-  // job must be the same bytes.
-  recipe.log.folder.clear();
-  model.info.recipe = to_toml(recipe);
-  model.info.metrics = {{result.deciding.name, metric}};
-  const std::filesystem::path file = scratch.folder() / "model.weft";
-  export_trained(model, file);
-  trained.model = whole_file(file);
+// The enclave commits itself to the states of a training that may be checked,
+// and keeps them for its machine alone.
+Trained train_in(const RunningJob& running, Report& report) {
+  const EnclaveOrder& order = running.order;
+  const Scratch scratch(order.scratch);
+  const TrainingJob job{.recipe = order.recipe,
+                        .rows = running.data.rows,
+                        .epochs = running.data.epochs,
+                        .stage_steps = order.job.checking.stage_steps,
+                        .scratch = scratch.folder()};
+  if (order.job.checking.draws == 0) return train_job(job);
+  StateKeeper keeper(order.states, running.platform.machine());
+  Trained trained = train_job(
+      job, [&](std::int64_t, const auto& file) { keeper.keep(file); });
+  report.stages = std::ssize(keeper.digests()) - 1;
+  report.states = keeper.finish();
   return trained;
 }
 
@@ -142,7 +56,7 @@ std::string predict_in(const RunningJob& running) {
   }
   const auto model = open_model(path);
   const ModelFunction predict = model->functions()(kPredictFunction);
-  Loader loader(running.rows, {.batch = kInferenceBatch, .prefetch = 2});
+  Loader loader(running.data.rows, {.batch = kInferenceBatch, .prefetch = 2});
   const std::size_t known = loader.inputs().size() - 1;  // the label is not
   std::vector<NamedTensor> predictions;
   for (std::int64_t i = 0; i < loader.batches_per_epoch(); ++i) {
@@ -155,20 +69,21 @@ std::string predict_in(const RunningJob& running) {
   }
   const std::filesystem::path file = scratch.folder() / "predictions";
   write_safetensors(file, predictions);
-  return whole_file(file);
+  return file_bytes(file);
 }
 
 // Values of shards, by the examples of each among all.
 std::string value_in(const RunningJob& running,
                      std::vector<std::int64_t>& values) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(running.rows->size()));
+  std::vector<std::int64_t> all(
+      static_cast<std::size_t>(running.data.rows->size()));
   std::iota(all.begin(), all.end(), std::int64_t{0});
-  const Points points = points_of(*running.rows, all);
+  const Points points = points_of(*running.data.rows, all);
   const std::vector<double> each =
       cross_validated_knn_shapley(points.view(), kFolds);
   const std::vector<std::int64_t> sizes = examples_by_shard(
-      parse_subset(running.order.job.subset, running.shards->size()),
-      running.shards->sizes());
+      parse_subset(running.order.job.subset, running.data.shards->size()),
+      running.data.shards->sizes());
   std::string text = "{\"values\":[";
   std::size_t row = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -183,66 +98,24 @@ std::string value_in(const RunningJob& running,
 
 std::string outputs_of(const RunningJob& running, Report& report) {
   const std::string& task = running.order.job.task;
-  if (task == "training") return train_in(running).model;
+  if (task == "training") return train_in(running, report).model;
   // Only the metric leaves of a try, so that no data leave with a model.
-  if (task == "tryrun") return train_in(running).metric;
+  if (task == "tryrun") return train_in(running, report).metric;
   if (task == "inference") return predict_in(running);
   return value_in(running, report.values);
-}
-
-const Assignment& assignment_in(const EnclaveOrder& order) {
-  for (const Assignment& assignment : order.job.assignments) {
-    if (assignment.worker == order.worker &&
-        assignment.state == AssignmentState::kRunning) {
-      return assignment;
-    }
-  }
-  throw Error(ErrorCode::kInvalidArgument, "enclave",
-              "the worker does not run job {}", order.number);
-}
-
-void check_order(const EnclaveOrder& order, const Dataset& rows) {
-  const Job& job = order.job;
-  const bool trains = job.task == "training" || job.task == "tryrun";
-  if (!trains && job.epochs != 1) {
-    throw Error(ErrorCode::kInvalidArgument, "epochs",
-                "{} reads its examples once, not {} times", job.task,
-                job.epochs);
-  }
-  if (job.task == "valuation" || order.recipe.empty()) return;
-  if (trains) check_recipe(order.recipe);
-  const std::int64_t units = units_per_example(
-      parse_recipe(order.recipe, "the job's recipe"), rows, job.task);
-  if (units != job.units_per_example) {
-    throw Error(ErrorCode::kInvalidArgument, "units_per_example",
-                "an example is {} units of work, and the job says {}", units,
-                job.units_per_example);
-  }
 }
 
 void run_checked(const EnclaveOrder& order, const Digest& nonce,
                  const Platform& platform, const AskKeys& ask,
                  EnclaveResult& result) {
-  RunningJob running{
-      .order = order,
-      .shards = open_shards(order, fetch_keys(order, nonce, platform, ask))};
-  running.rows =
-      subset(running.shards,
-             rows_of(parse_subset(order.job.subset, running.shards->size())));
-  check_order(order, *running.rows);
-  running.epochs =
-      std::min(order.job.epochs, order.job.most_reads / running.rows->size());
-  if (running.epochs == 0) {
-    throw Error(ErrorCode::kExhausted, "gas",
-                "it does not pay for one epoch of {} examples",
-                running.rows->size());
-  }
+  const RunningJob running{order, platform,
+                           open_job(order, nonce, platform, ask)};
   result.outputs = outputs_of(running, result.report);
-  running.shards->finish();
-  result.report.reads = running.shards->reads(running.epochs);
-  result.report.status = running.epochs < order.job.epochs
-                             ? JobStatus::kPartial
-                             : JobStatus::kSuccess;
+  const JobData& data = running.data;
+  data.shards->finish();
+  result.report.reads = data.shards->reads(data.epochs);
+  result.report.status = data.epochs < order.job.epochs ? JobStatus::kPartial
+                                                        : JobStatus::kSuccess;
 }
 
 }  // namespace
@@ -283,14 +156,7 @@ void check_recipe(const std::string& text) {
 
 EnclaveResult run_order(const EnclaveOrder& order, const Platform& platform,
                         const AskKeys& ask) {
-  if (platform.measurement() != order.job.measurement) {
-    throw Error(ErrorCode::kInvalidArgument, "enclave",
-                "job {} is for another program or recipe: {} is measured here, "
-                "and it asks for {}",
-                order.number, to_hex(platform.measurement()),
-                to_hex(order.job.measurement))
-        .hint("decline it: weft market send … decline");
-  }
+  require_measured(order, platform);
   const Assignment& assignment = assignment_in(order);
   EnclaveResult result;
   result.report.job = order.number;
@@ -304,6 +170,8 @@ EnclaveResult run_order(const EnclaveOrder& order, const Platform& platform,
     result.report.values.assign(
         order.job.pays_by_value ? order.contents.size() : 0, 0);
     result.report.reads.assign(order.contents.size(), 0);
+    result.report.stages = 0;
+    result.report.states = {};
     result.report.status = JobStatus::kError;
   }
   result.report.outputs = digest_of_bytes(result.outputs);

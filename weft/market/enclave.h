@@ -30,6 +30,9 @@ struct EnclaveOrder {
   // Files by digest: shards, and the model of an inference.
   std::filesystem::path store;
   std::filesystem::path scratch;  // for checkpoints, removed afterwards
+  // Where the states of stages are kept, sealed, as long as they may be
+  // checked.
+  std::filesystem::path states;
 };
 
 // Sends a request to whoever has keys, and returns the boxes of answers.

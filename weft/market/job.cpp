@@ -8,6 +8,7 @@ namespace weft::market {
 namespace {
 
 constexpr std::string_view kReportContext = "weft market report";
+constexpr std::string_view kVerdictContext = "weft market verdict";
 constexpr std::string_view kMachineContext = "weft market machine";
 
 void put(std::string& bytes, std::int64_t number) {
@@ -83,6 +84,8 @@ std::string_view to_string(JobState state) {
       return "open";
     case JobState::kRunning:
       return "running";
+    case JobState::kChecking:
+      return "checking";
     case JobState::kWithheld:
       return "withheld";
     case JobState::kPaid:
@@ -103,6 +106,12 @@ std::string bytes_of(const Report& report) {
   put(bytes, static_cast<std::int64_t>(report.status));
   put_all(bytes, report.reads);
   put_all(bytes, report.values);
+  // Reports of jobs without checks are signed as they were before there were
+  // any.
+  if (report.stages > 0) {
+    put(bytes, report.stages);
+    put(bytes, report.states);
+  }
   return bytes;
 }
 
@@ -115,6 +124,25 @@ bool is_signed(const Report& report, const Signature& signature,
   return is_signed_by(machine, signature, kReportContext, bytes_of(report));
 }
 
+std::string bytes_of(const Verdict& verdict) {
+  std::string bytes;
+  put(bytes, verdict.job);
+  put(bytes, verdict.nonce);
+  put(bytes, verdict.measurement);
+  put(bytes, verdict.states);
+  put(bytes, std::int64_t{verdict.holds});
+  return bytes;
+}
+
+Signature sign_verdict(const SigningKey& machine, const Verdict& verdict) {
+  return machine.sign(kVerdictContext, bytes_of(verdict));
+}
+
+bool is_signed(const Verdict& verdict, const Signature& signature,
+               const PublicKey& machine) {
+  return is_signed_by(machine, signature, kVerdictContext, bytes_of(verdict));
+}
+
 Signature certify_machine(const SigningKey& vendor, const PublicKey& machine) {
   return vendor.sign(kMachineContext, view_of(machine));
 }
@@ -122,6 +150,23 @@ Signature certify_machine(const SigningKey& vendor, const PublicKey& machine) {
 bool is_certified(const PublicKey& vendor, const PublicKey& machine,
                   const Signature& certificate) {
   return is_signed_by(vendor, certificate, kMachineContext, view_of(machine));
+}
+
+Assignment* running_assignment(Job& job, const PublicKey& worker) {
+  const auto runs = [&](const Assignment& one) {
+    return one.worker == worker && one.state == AssignmentState::kRunning;
+  };
+  for (Assignment& one : job.assignments) {
+    if (runs(one)) return &one;
+  }
+  for (Checker& checker : job.checking.checkers) {
+    if (runs(checker.assignment)) return &checker.assignment;
+  }
+  return nullptr;
+}
+
+const Assignment* running_assignment(const Job& job, const PublicKey& worker) {
+  return running_assignment(const_cast<Job&>(job), worker);
 }
 
 Digest inputs_digest(const Job& job, const std::vector<Digest>& contents) {

@@ -42,6 +42,10 @@ struct Report {
   JobStatus status = JobStatus::kSuccess;
   std::vector<std::int64_t> reads;   // examples read of each shard
   std::vector<std::int64_t> values;  // of each shard, in millionths; or none
+  // Where stages may be checked: how many there were, and the digest of the
+  // states behind them (stage_states.h).
+  std::int64_t stages = 0;
+  Digest states{};
 };
 // What a machine signs.
 std::string bytes_of(const Report& report);
@@ -73,9 +77,45 @@ struct Assignment {
   std::optional<Report> report = {};
 };
 
+// What an enclave says of the stages of another's training that it has computed
+// again.
+struct Verdict {
+  std::int64_t job = 0;
+  Digest nonce{};        // of the assignment that it answers
+  Digest measurement{};  // of the program that checked
+  Digest states{};       // that it was to check
+  bool holds = false;
+};
+std::string bytes_of(const Verdict& verdict);
+Signature sign_verdict(const SigningKey& machine, const Verdict& verdict);
+bool is_signed(const Verdict& verdict, const Signature& signature,
+               const PublicKey& machine);
+
+// A worker that checks another's report.
+struct Checker {
+  Assignment assignment;
+  // Sealed for its machine: the digests of all states, and those states that
+  // it needs, by the digests of their files. Empty until they are opened.
+  std::vector<Digest> evidence = {};
+  std::int64_t opened = 0;  // seconds
+  std::optional<bool> holds = {};
+};
+
+// Whether, and how, stages of a training are computed again by others.
+struct Checking {
+  std::int64_t draws = 0;        // stages that are computed again; 0: none
+  std::int64_t stage_steps = 0;  // steps of a stage; 0: those of an epoch
+  Amount gas = 0;                // what is left for checkers
+  Digest commitment{};           // of the payer's next secret (challenge.h)
+  std::int64_t begun = 0;        // when the report came, seconds
+  std::vector<std::int64_t> drawn = {};  // stages, from 1; none: no secret yet
+  std::vector<Checker> checkers = {};    // of this report
+};
+
 enum class JobState {
   kOpen,      // waits for workers, or for what it needs to begin
   kRunning,   // its workers are at it
+  kChecking,  // its report is there, and others compute stages of it again
   kWithheld,  // done; the data are paid when its conditions hold
   kPaid,
   kFailed,  // what was not paid went back to the payer
@@ -94,11 +134,12 @@ struct Job {
   Amount gas = 0;                      // the most that it may cost
   std::int64_t seconds = 0;            // that a worker has
   std::int64_t redundancy = 1;         // workers whose outputs must agree
-  bool pays_by_value = false;          // else by usage
-  bool pays_curators = false;          // else the holders of shares
-  std::vector<Condition> needs;        // before it may begin
-  std::vector<Condition> pays_when;    // before the data are paid
-  std::int64_t deadline = 0;           // when it is given up, seconds
+  Checking checking = {};
+  bool pays_by_value = false;        // else by usage
+  bool pays_curators = false;        // else the holders of shares
+  std::vector<Condition> needs;      // before it may begin
+  std::vector<Condition> pays_when;  // before the data are paid
+  std::int64_t deadline = 0;         // when it is given up, seconds
 
   JobState state = JobState::kOpen;
   std::string outcome = {};  // for people
@@ -116,6 +157,10 @@ struct Job {
     return state == JobState::kPaid || state == JobState::kFailed;
   }
 };
+
+// What the worker runs of the job, or checks; null where it does neither.
+Assignment* running_assignment(Job& job, const PublicKey& worker);
+const Assignment* running_assignment(const Job& job, const PublicKey& worker);
 
 // What the report of a job says of its inputs: the shards, in their order, and
 // which of their examples, how often, and with which model. `contents` are what

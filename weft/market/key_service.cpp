@@ -25,11 +25,15 @@ bool is_read_by(const State& state, const Job& job, const Digest& content) {
 
 // The assignment that the nonce is of.
 const Assignment& asked_by(const Job& job, const KeyRequest& request) {
+  const auto is_asked = [&](const Assignment& assignment) {
+    return assignment.nonce == request.nonce &&
+           assignment.state == AssignmentState::kRunning;
+  };
   for (const Assignment& assignment : job.assignments) {
-    if (assignment.nonce == request.nonce &&
-        assignment.state == AssignmentState::kRunning) {
-      return assignment;
-    }
+    if (is_asked(assignment)) return assignment;
+  }
+  for (const Checker& checker : job.checking.checkers) {
+    if (is_asked(checker.assignment)) return checker.assignment;
   }
   throw refused_keys("no running assignment of the job has this nonce");
 }

@@ -6,7 +6,9 @@
 // next one asks who was not taken (Vickrey, 1961): then nobody gains by asking
 // more than the work costs.
 #include <algorithm>
+#include <functional>
 
+#include "weft/market/checking.h"
 #include "weft/market/settlement.h"
 #include "weft/market/state.h"
 
@@ -20,19 +22,24 @@ struct Bid {
 };
 
 bool has_had(const Job& job, const PublicKey& worker) {
-  return std::ranges::any_of(job.assignments, [&](const Assignment& one) {
+  const auto is_theirs = [&](const Assignment& one) {
     return one.worker == worker;
-  });
+  };
+  return std::ranges::any_of(job.assignments, is_theirs) ||
+         std::ranges::any_of(job.checking.checkers, is_theirs,
+                             &Checker::assignment);
 }
 
-std::vector<Bid> bids_for(const State& state, const Job& job) {
+// Those who may have it, the cheapest first. `is_cheap` says of a price whether
+// the job can pay it.
+std::vector<Bid> bids_for(const State& state, const Job& job,
+                          const std::function<bool(Amount)>& is_cheap) {
   std::vector<Bid> bids;
   for (const auto& [key, worker] : state.workers) {
     const bool is_free = worker.is_active && worker.job == 0 &&
                          worker.stake >= state.genesis.least_stake;
     const bool takes = worker.tasks.empty() || worker.tasks.contains(job.task);
-    const bool is_cheap = job.most_reads == 0 || worker.price <= job.most_price;
-    if (is_free && takes && is_cheap && key != job.payer &&
+    if (is_free && takes && is_cheap(worker.price) && key != job.payer &&
         !has_had(job, key)) {
       bids.push_back({worker.price, worker.reputation, key});
     }
@@ -45,8 +52,9 @@ std::vector<Bid> bids_for(const State& state, const Job& job) {
 }
 
 // Each worker and time gets another: a report answers one assignment alone.
-Digest nonce_of(const State& state, std::int64_t job, std::size_t index) {
-  return digest_of_bytes(fmt::format("weft market nonce\n{} {} {} {}",
+Digest nonce_of(const State& state, std::string_view what, std::int64_t job,
+                std::size_t index) {
+  return digest_of_bytes(fmt::format("weft market {}\n{} {} {} {}", what,
                                      to_hex(state.market), to_hex(state.root),
                                      job, index));
 }
@@ -57,11 +65,32 @@ void assign(State& state, std::int64_t number, const Bid& bid, Amount price,
   job.assignments.push_back(
       {.worker = bid.worker,
        .price = price,
-       .nonce = nonce_of(state, number, job.assignments.size()),
+       .nonce = nonce_of(state, "nonce", number, job.assignments.size()),
        .begun = state.time});
   state.workers.at(bid.worker).job = number;
   notes.push_back(fmt::format("job {} is given to {} at {}", number,
                               short_name(bid.worker), price));
+}
+
+// The cheapest that half of the checks' gas pays, at its own price.
+void match_checker(State& state, std::int64_t number,
+                   std::vector<std::string>& notes) {
+  Job& job = entry(state.jobs, number, "job");
+  if (!needs_checker(job)) return;
+  const std::vector<Bid> bids = bids_for(state, job, [&](Amount price) {
+    return check_due(job, price) <= most_for_checker(job);
+  });
+  if (bids.empty()) return;
+  auto& checkers = job.checking.checkers;
+  checkers.push_back({.assignment = {.worker = bids[0].worker,
+                                     .price = bids[0].price,
+                                     .nonce = nonce_of(state, "check nonce",
+                                                       number, checkers.size()),
+                                     .begun = state.time}});
+  state.workers.at(bids[0].worker).job = number;
+  notes.push_back(fmt::format("{} checks job {} at {}",
+                              short_name(bids[0].worker), number,
+                              bids[0].price));
 }
 
 std::int64_t missing_workers(const Job& job) {
@@ -75,10 +104,15 @@ std::int64_t missing_workers(const Job& job) {
 
 void match(State& state, std::int64_t number, std::vector<std::string>& notes) {
   Job& job = entry(state.jobs, number, "job");
+  if (job.state == JobState::kChecking) {
+    return match_checker(state, number, notes);
+  }
   if (job.state == JobState::kWithheld || !are_met(job, job.needs)) return;
   const std::int64_t missing = missing_workers(job);
   if (missing <= 0) return;
-  const std::vector<Bid> bids = bids_for(state, job);
+  const std::vector<Bid> bids = bids_for(state, job, [&](Amount price) {
+    return job.most_reads == 0 || price <= job.most_price;
+  });
   if (std::ssize(bids) < missing) return;
   const auto taken = static_cast<std::size_t>(missing);
   const bool is_second = state.genesis.pays_second_price && taken < bids.size();

@@ -1,5 +1,6 @@
 #include "weft/market/platform.h"
 
+#include "weft/market/sealed_result.h"
 #include "weft/market/sealed_shard.h"
 
 namespace weft::market {
@@ -21,6 +22,13 @@ class SoftwarePlatform final : public Platform {
   Signature quote(KeyRequest& request) const override {
     request.measurement = measurement_;
     return key_.sign(kKeyRequestContext, bytes_of(request));
+  }
+  Signature quote(Verdict& verdict) const override {
+    verdict.measurement = measurement_;
+    return sign_verdict(key_, verdict);
+  }
+  std::string unseal(const std::filesystem::path& path) const override {
+    return read_result(path, key_);
   }
 
  private:

@@ -44,6 +44,10 @@ class Platform {
   // finding in it.
   virtual Signature quote(Report& report) const = 0;
   virtual Signature quote(KeyRequest& request) const = 0;
+  virtual Signature quote(Verdict& verdict) const = 0;
+  // What was sealed for this machine (sealed_result.h). Throws Error(kDataLoss)
+  // for a file that was not.
+  virtual std::string unseal(const std::filesystem::path& path) const = 0;
 };
 
 // What is measured: the program's file, and the texts that decide what it does.

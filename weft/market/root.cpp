@@ -138,6 +138,22 @@ class Canonical {
     add(static_cast<std::int64_t>(assignment.state));
     add(assignment.report);
   }
+  void add(const Checker& checker) {
+    add(checker.assignment);
+    add(checker.evidence);
+    add(checker.opened);
+    add(std::int64_t{checker.holds.has_value()});
+    add(std::int64_t{checker.holds.value_or(false)});
+  }
+  void add(const Checking& checking) {
+    add(checking.draws);
+    add(checking.stage_steps);
+    add(checking.gas);
+    add(checking.commitment);
+    add(checking.begun);
+    add(checking.drawn);
+    add(checking.checkers);
+  }
   void add(const Job& job) {
     add(job.payer);
     add(job.task);
@@ -206,6 +222,13 @@ Digest root_of(const State& state) {
   canonical.add(state.models);
   canonical.add(state.jobs);
   canonical.add(state.workers);
+  // At the end, so that markets without checks have the roots that they had
+  // before there were any.
+  for (std::size_t i = 0; i < state.jobs.size(); ++i) {
+    if (state.jobs[i].checking.draws == 0) continue;
+    canonical.add(static_cast<std::int64_t>(i));
+    canonical.add(state.jobs[i].checking);
+  }
   return canonical.digest();
 }
 

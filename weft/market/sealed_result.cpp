@@ -6,12 +6,13 @@
 
 namespace weft::market {
 
-void write_result(const std::filesystem::path& path, const PublicKey& payer,
+void write_result(const std::filesystem::path& path, const PublicKey& reader,
                   std::string_view plain) {
   PublicKey channel;
-  if (crypto_sign_ed25519_pk_to_curve25519(channel.data(), payer.data()) != 0) {
-    throw Error(ErrorCode::kInvalidArgument, "payer",
-                "{} is no key that one can encrypt to", to_hex(payer));
+  if (crypto_sign_ed25519_pk_to_curve25519(channel.data(), reader.data()) !=
+      0) {
+    throw Error(ErrorCode::kInvalidArgument, "key",
+                "{} is no key that one can encrypt to", to_hex(reader));
   }
   std::string box(plain.size() + crypto_box_SEALBYTES, '\0');
   crypto_box_seal(reinterpret_cast<unsigned char*>(box.data()),
@@ -21,11 +22,11 @@ void write_result(const std::filesystem::path& path, const PublicKey& payer,
 }
 
 std::string read_result(const std::filesystem::path& path,
-                        const SigningKey& payer) {
+                        const SigningKey& reader) {
   const MappedFile file(path);
   std::array<std::uint8_t, 32> secret;
   PublicKey channel;
-  payer.channel_keys(secret, channel);
+  reader.channel_keys(secret, channel);
   const ByteSpan box = file.bytes();
   const bool is_long = box.size() >= crypto_box_SEALBYTES;
   std::string plain(is_long ? box.size() - crypto_box_SEALBYTES : 0, '\0');
@@ -39,6 +40,12 @@ std::string read_result(const std::filesystem::path& path,
                 "is no result for this key");
   }
   return plain;
+}
+
+std::string file_bytes(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  return {reinterpret_cast<const char*>(file.bytes().data()),
+          file.bytes().size()};
 }
 
 }  // namespace weft::market

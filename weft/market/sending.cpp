@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/market/challenge.h"
 
 namespace weft::market {
 
@@ -32,10 +33,13 @@ Transaction next_transaction(Market& market, const SigningKey& key,
                              std::string_view what, Fields fields) {
   const State& state = market.current();
   const auto found = state.accounts.find(key.public_key());
-  return make_transaction(
-      key, state.market,
-      found == state.accounts.end() ? 0 : found->second.nonce, what,
-      std::move(fields));
+  const std::int64_t nonce =
+      found == state.accounts.end() ? 0 : found->second.nonce;
+  if (what == "submit_job" && fields.find("checks") != nullptr &&
+      fields.number("checks") > 0 && fields.find("commitment") == nullptr) {
+    fields.set("commitment", first_commitment(key, state.market, nonce));
+  }
+  return make_transaction(key, state.market, nonce, what, std::move(fields));
 }
 
 Market::Outcome send_alone(Market& market, const Transaction& transaction) {

@@ -17,7 +17,8 @@ namespace weft::market {
 Fields fields_from_words(const TransactionDef& def,
                          const std::vector<std::string>& words);
 
-// The next transaction of that key.
+// The next transaction of that key. A job with checks and without a commitment
+// is given that of the key (challenge.h).
 Transaction next_transaction(Market& market, const SigningKey& key,
                              std::string_view what, Fields fields);
 

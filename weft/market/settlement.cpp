@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/market/checking.h"
+
 namespace weft::market {
 namespace {
 
@@ -16,11 +18,6 @@ Amount total_of(const std::vector<Amount>& amounts) {
   Amount sum = 0;
   for (const Amount amount : amounts) sum = sum_of(sum, amount, "reads");
   return sum;
-}
-
-Amount hardware_of(const Job& job, std::int64_t reads, Amount price) {
-  const Amount units = scaled(reads, job.units_per_example, 1, "work");
-  return scaled(units, price, kUnitsOfPrice, "the price of work");
 }
 
 Amount platform_of(const State& state, Amount of_others) {
@@ -116,39 +113,15 @@ bool agree(const Report& a, const Report& b) {
          a.values == b.values;
 }
 
-// Workers are paid and free again; the data may have to wait.
-void pay_workers(State& state, std::int64_t number, const Report& agreed,
-                 std::vector<std::string>& notes) {
-  Job& job = entry(state.jobs, number, "job");
-  job.result = agreed;
-  const Cost cost =
-      cost_of(state, job, agreed.reads, agreed.values, prices_of(job));
-  WEFT_CHECK(cost.total() <= job.escrow, "job {} costs {} of {}", number,
-             cost.total(), job.escrow);
-  const Amount reads = total_of(agreed.reads);
-  for (const Assignment& assignment : job.assignments) {
-    if (assignment.state != AssignmentState::kReported) continue;
-    const Amount due = hardware_of(job, reads, assignment.price);
-    state.give(assignment.worker, due);
-    job.escrow -= due;
-    state.workers.at(assignment.worker).reputation += kReputationOfJob;
-  }
-  const Amount withheld = cost.of_data() + cost.platform;
-  state.give(job.payer, job.escrow - withheld);
-  job.escrow = withheld;
-  job.state = JobState::kWithheld;
-  if (are_met(job, job.pays_when)) {
-    pay_data(state, number, notes);
-  } else {
-    notes.push_back(
-        fmt::format("job {} is done, and its data wait for a record", number));
-  }
-}
-
 }  // namespace
 
 Amount Cost::of_data() const {
   return std::accumulate(data.begin(), data.end(), Amount{0});
+}
+
+Amount hardware_due(const Job& job, std::int64_t reads, Amount price) {
+  const Amount units = scaled(reads, job.units_per_example, 1, "work");
+  return scaled(units, price, kUnitsOfPrice, "the price of work");
 }
 
 Cost cost_of(const State& state, const Job& job,
@@ -158,7 +131,7 @@ Cost cost_of(const State& state, const Job& job,
   Cost cost;
   const Amount all = total_of(reads);
   for (const Amount price : prices) {
-    cost.hardware = sum_of(cost.hardware, hardware_of(job, all, price),
+    cost.hardware = sum_of(cost.hardware, hardware_due(job, all, price),
                            "the price of work");
   }
   cost.data = data_cost(state, job, reads, values);
@@ -178,7 +151,7 @@ std::int64_t most_reads(const State& state, const Job& job, Amount price) {
   }
   const auto pays = [&](std::int64_t reads) {
     const Amount work =
-        scaled(hardware_of(job, reads, price), job.redundancy, 1, "work");
+        scaled(hardware_due(job, reads, price), job.redundancy, 1, "work");
     const Amount data =
         scaled(reads, dearest, kReadsOfPrice, "the price of data");
     const Amount of_others = sum_of(work, data, "the price of a job");
@@ -225,6 +198,14 @@ std::optional<std::string> refutation(const State& state, const Job& job,
   }
   if (!report.values.empty() && report.values.size() != job.shards.size()) {
     return "it does not tell the value of each shard";
+  }
+  const bool has_stages =
+      job.checking.draws > 0 && report.status != JobStatus::kError;
+  if (has_stages && (report.stages < 1 || report.states == Digest{})) {
+    return "it commits itself to no states";
+  }
+  if (!has_stages && (report.stages != 0 || report.states != Digest{})) {
+    return "it tells of states that nobody asked for";
   }
   if (job.pays_by_value && report.values.empty() &&
       report.status != JobStatus::kError) {
@@ -293,6 +274,7 @@ void compare_reports(State& state, std::int64_t number,
     if (agreed.status == JobStatus::kError) {
       return give_up(state, number, "its program failed", notes);
     }
+    if (job.checking.draws > 0) return begin_check(state, number, notes);
     return pay_workers(state, number, agreed, notes);
   }
   if (reported < job.slots) return;  // others are at it
@@ -302,6 +284,34 @@ void compare_reports(State& state, std::int64_t number,
   ++job.slots;
   notes.push_back(fmt::format(
       "the results of job {} differ: one more worker decides", number));
+}
+
+void pay_workers(State& state, std::int64_t number, const Report& agreed,
+                 std::vector<std::string>& notes) {
+  Job& job = entry(state.jobs, number, "job");
+  job.result = agreed;
+  const Cost cost =
+      cost_of(state, job, agreed.reads, agreed.values, prices_of(job));
+  WEFT_CHECK(cost.total() <= job.escrow, "job {} costs {} of {}", number,
+             cost.total(), job.escrow);
+  const Amount reads = total_of(agreed.reads);
+  for (const Assignment& assignment : job.assignments) {
+    if (assignment.state != AssignmentState::kReported) continue;
+    const Amount due = hardware_due(job, reads, assignment.price);
+    state.give(assignment.worker, due);
+    job.escrow -= due;
+    state.workers.at(assignment.worker).reputation += kReputationOfJob;
+  }
+  const Amount withheld = cost.of_data() + cost.platform;
+  state.give(job.payer, job.escrow - withheld);
+  job.escrow = withheld;
+  job.state = JobState::kWithheld;
+  if (are_met(job, job.pays_when)) {
+    pay_data(state, number, notes);
+  } else {
+    notes.push_back(
+        fmt::format("job {} is done, and its data wait for a record", number));
+  }
 }
 
 void pay_data(State& state, std::int64_t number,

@@ -35,10 +35,16 @@ std::optional<std::string> refutation(const State& state, const Job& job,
 // The worker loses stake to the payer, and the job.
 void slash(State& state, std::int64_t job, Assignment& assignment,
            AssignmentState reason);
-// Goes on once a report came in: pays if enough workers agree, asks for one
-// more if they do not.
+// Goes on once a report came in: pays, or has it checked (checking.h), if
+// enough workers agree, asks for one more if they do not.
 void compare_reports(State& state, std::int64_t number,
                      std::vector<std::string>& notes);
+// Workers are paid for a report that holds, and are free again; data are paid,
+// too, or wait for their conditions.
+void pay_workers(State& state, std::int64_t number, const Report& agreed,
+                 std::vector<std::string>& notes);
+// What a worker of that price gets for so many units of a report's work.
+Amount hardware_due(const Job& job, std::int64_t reads, Amount price);
 // The data of a withheld job are paid, its conditions being met.
 void pay_data(State& state, std::int64_t number,
               std::vector<std::string>& notes);

@@ -114,6 +114,21 @@ View job_view(const Job& job) {
             {"pays_when", conditions_view(job.pays_when)},
             {"met", conditions_view(job.met)},
             {"assignments", std::move(assignments)}};
+  if (job.checking.draws > 0) {
+    View checkers = View::array();
+    for (const Checker& checker : job.checking.checkers) {
+      View one{{"worker", to_hex(checker.assignment.worker)},
+               {"state", market::to_string(checker.assignment.state)},
+               {"is_open", !checker.evidence.empty()}};
+      if (checker.holds) one["holds"] = *checker.holds;
+      checkers.push_back(std::move(one));
+    }
+    view["checks"] = {{"draws", job.checking.draws},
+                      {"stage_steps", job.checking.stage_steps},
+                      {"gas", job.checking.gas},
+                      {"drawn", job.checking.drawn},
+                      {"checkers", std::move(checkers)}};
+  }
   if (job.result) {
     view["outputs"] = to_hex(job.result->outputs);
     view["reads"] = job.result->reads;

@@ -9,19 +9,15 @@ namespace {
 void apply_decline(State& state, const Action& action) {
   const std::int64_t number = action.fields.number("job");
   Job& job = entry(state.jobs, number, "job");
-  for (Assignment& assignment : job.assignments) {
-    if (assignment.worker != action.account ||
-        assignment.state != AssignmentState::kRunning) {
-      continue;
-    }
-    assignment.state = AssignmentState::kReleased;
-    Worker& worker = state.workers.at(action.account);
-    worker.job = 0;
-    --worker.reputation;
-    return;
+  Assignment* assignment = running_assignment(job, action.account);
+  if (assignment == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "decline",
+                "{} does not run job {}", short_name(action.account), number);
   }
-  throw Error(ErrorCode::kInvalidArgument, "decline", "{} does not run job {}",
-              short_name(action.account), number);
+  assignment->state = AssignmentState::kReleased;
+  Worker& worker = state.workers.at(action.account);
+  worker.job = 0;
+  --worker.reputation;
 }
 
 }  // namespace

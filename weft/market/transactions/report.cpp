@@ -13,7 +13,9 @@ Report report_from(const Fields& fields) {
                 .inputs = fields.key("inputs"),
                 .outputs = fields.key("outputs"),
                 .reads = fields.numbers("reads"),
-                .values = fields.numbers("values")};
+                .values = fields.numbers("values"),
+                .stages = fields.number("stages"),
+                .states = fields.key("states")};
   const std::string& status = fields.text("status");
   report.status = status == "success" ? JobStatus::kSuccess
                   : status == "error" ? JobStatus::kError
@@ -90,6 +92,14 @@ void register_market_report(market::TransactionRegistry& registry) {
                            {.name = "values",
                             .kind = FieldKind::kNumbers,
                             .summary = "of each shard, in millionths",
+                            .is_optional = true},
+                           {.name = "stages",
+                            .summary = "of the training, where they may be "
+                                       "checked",
+                            .is_optional = true},
+                           {.name = "states",
+                            .kind = FieldKind::kKey,
+                            .summary = "digest of the states behind them",
                             .is_optional = true},
                            {.name = "signature",
                             .kind = FieldKind::kText,

@@ -1,8 +1,18 @@
 // A worker takes no further jobs, and its stake back.
+#include <algorithm>
+
 #include "weft/market/transaction_def.h"
 
 namespace weft::market {
 namespace {
+
+bool has_reported(const Job& job, const PublicKey& worker) {
+  const auto did = [&](const Assignment& one) {
+    return one.worker == worker && one.state == AssignmentState::kReported;
+  };
+  return std::ranges::any_of(job.assignments, did) ||
+         std::ranges::any_of(job.checking.checkers, did, &Checker::assignment);
+}
 
 void apply_retire(State& state, const Action& action) {
   const auto found = state.workers.find(action.account);
@@ -20,12 +30,12 @@ void apply_retire(State& state, const Action& action) {
   // A worker that has reported may still be refuted by others.
   for (const std::int64_t number : state.live_jobs) {
     const Job& job = entry(state.jobs, number, "job");
-    for (const Assignment& one : job.assignments) {
-      if (one.worker == action.account && job.state == JobState::kRunning &&
-          one.state == AssignmentState::kReported) {
-        throw Error(ErrorCode::kInvalidArgument, "retire",
-                    "the report on job {} is not compared yet", number);
-      }
+    if (job.state != JobState::kRunning && job.state != JobState::kChecking) {
+      continue;
+    }
+    if (has_reported(job, action.account)) {
+      throw Error(ErrorCode::kInvalidArgument, "retire",
+                  "the report on job {} is not compared yet", number);
     }
   }
   state.give(action.account, worker.stake);

@@ -9,6 +9,7 @@ namespace weft::market {
 namespace {
 
 constexpr std::int64_t kMostRedundancy = 5;
+constexpr std::int64_t kMostChecks = 256;
 
 Error refused_job(std::string_view what) {
   return Error(ErrorCode::kInvalidArgument, "submit_job", "{}", what);
@@ -66,6 +67,42 @@ std::vector<Condition> conditions_of(const std::vector<std::string>& texts) {
   return conditions;
 }
 
+// What is computed again, and what it may cost.
+void read_checking(const Fields& fields, Job& job) {
+  Checking& checking = job.checking;
+  checking.draws = fields.number("checks");
+  checking.stage_steps = fields.number("stage");
+  checking.gas = fields.number("check_gas");
+  checking.commitment = fields.key("commitment");
+  if (checking.draws == 0) {
+    if (checking.stage_steps != 0 || checking.gas != 0 ||
+        checking.commitment != Digest{}) {
+      throw refused_job(
+          "without checks it needs no stage, check_gas and "
+          "commitment");
+    }
+    return;
+  }
+  if (job.task != "training" && job.task != "tryrun") {
+    throw refused_job("checks are of the stages of a training, which " +
+                      job.task + " has not: redundancy=2 compares it");
+  }
+  if (job.redundancy > 1) {
+    throw refused_job(
+        "workers whose outputs must agree check each other: "
+        "either redundancy or checks");
+  }
+  if (checking.draws > kMostChecks) {
+    throw refused_job(fmt::format("it has more than {} checks", kMostChecks));
+  }
+  if (checking.gas < 2) {
+    throw refused_job("its check_gas pays for no checker: two may be needed");
+  }
+  if (checking.commitment == Digest{}) {
+    throw refused_job("it is committed to no secret to draw stages by");
+  }
+}
+
 Job job_from(const State& state, const Action& action) {
   const Fields& fields = action.fields;
   Job job{.payer = action.account,
@@ -89,6 +126,7 @@ Job job_from(const State& state, const Action& action) {
     throw refused_job(
         fmt::format("its redundancy is not from 1 to {}", kMostRedundancy));
   }
+  read_checking(fields, job);
   job.deadline = sum_of(state.time, fields.number("patience"), "the deadline");
   find_shards(state, fields, job);
   count_reads(state, job);
@@ -97,8 +135,8 @@ Job job_from(const State& state, const Action& action) {
 
 void apply_submit_job(State& state, const Action& action) {
   Job job = job_from(state, action);
-  state.take(action.account, job.gas);
-  job.escrow = job.gas;
+  job.escrow = sum_of(job.gas, job.checking.gas, "the gas");
+  state.take(action.account, job.escrow);
   job.slots = job.redundancy;
   for (const std::int64_t number : job.shards) {
     const Shard& shard = entry(state.shards, number, "shard");
@@ -153,6 +191,21 @@ void register_market_submit_job(market::TransactionRegistry& registry) {
             {.name = "patience",
              .summary = "seconds after which the job is given up"},
             {.name = "redundancy", .summary = "workers that must agree"},
+            {.name = "checks",
+             .summary = "stages of the training that another worker computes "
+                        "again, drawn when it has reported",
+             .is_optional = true},
+            {.name = "stage",
+             .summary = "steps of a stage; 0: those of an epoch",
+             .is_optional = true},
+            {.name = "check_gas",
+             .summary = "the most that checkers may cost, half of it each",
+             .is_optional = true},
+            {.name = "commitment",
+             .kind = FieldKind::kKey,
+             .summary = "of the secret that stages are drawn by; weft market "
+                        "send makes it of the key",
+             .is_optional = true},
             {.name = "pays_by",
              .kind = FieldKind::kText,
              .summary = "by what shards of a database are paid",
