@@ -31,8 +31,7 @@ class MarketTest(CliTest):
         self.ledger = self.folder / "books.db"
         self.store = self.folder / "store"
         self.accounts = {name: self.key(name) for name in (
-            "treasurer", "platform", "vendor", "owner", "buyer", "worker",
-            "machine")}
+            "treasurer", "platform", "vendor", "owner", "buyer")}
 
     def weft(self, *words: object) -> str:
         done = run("market", *words)
@@ -93,7 +92,9 @@ class MarketTest(CliTest):
             pass
         return socket
 
-    def test_from_keys_to_dividends(self) -> None:
+    def set_up_job(self, workers: tuple[str, ...], *more: str) -> None:
+        """Two shards of 200 digits, workers of rising prices, and a job of two
+        epochs on all of them."""
         self.begin()
         self.send("owner", "found", "name=digits", "quorum=1", "debate=2")
         self.decide("kind=database", "name=scans", "price=1000")
@@ -102,13 +103,16 @@ class MarketTest(CliTest):
             self.decide("kind=shard", f"recipient={self.accounts['owner']}",
                         "amount=50", "database=1", f"content={content}",
                         f"examples={examples}")
-        for who in ("buyer", "worker"):
-            self.send("treasurer", "deposit", f"to={self.accounts[who]}",
-                      "amount=10000")
-        certificate = self.weft("key", self.path("vendor"), "--certify",
-                                self.accounts["machine"]).strip()
-        self.send("worker", "offer", f"machine={self.accounts['machine']}",
-                  f"certificate={certificate}", "price=1", "stake=100")
+        self.send("treasurer", "deposit", f"to={self.accounts['buyer']}",
+                  "amount=10000")
+        for price, worker in enumerate(workers, start=1):
+            account, machine = self.key(worker), self.key(f"{worker}-machine")
+            self.send("treasurer", "deposit", f"to={account}", "amount=10000")
+            certificate = self.weft("key", self.path("vendor"), "--certify",
+                                    machine).strip()
+            self.send(worker, "offer", f"machine={machine}",
+                      f"certificate={certificate}", f"price={price}",
+                      "stake=100")
         recipe = self.folder / "job.toml"
         recipe.write_text(RECIPE)
         measured = json.loads(self.weft("measure", recipe, "--store",
@@ -119,15 +123,22 @@ class MarketTest(CliTest):
                   f"contents={contents}", f"owners={owners}", "epochs=2",
                   f"measurement={measured['measurement']}",
                   f"units_per_example={measured['units_per_example']}",
-                  "gas=5000", "seconds=600", "patience=600", "redundancy=1")
-        results = self.folder / "results"
-        said = self.weft(
-            "work", self.ledger, "--key", self.path("worker"), "--machine",
-            self.path("machine"), "--store", self.store, "--results", results,
-            "--keys", self.start_keys(), "--once")
+                  "gas=5000", "seconds=600", "patience=600", "redundancy=1",
+                  *more)
+
+    def work(self, worker: str, socket: str) -> str:
+        return self.weft(
+            "work", self.ledger, "--key", self.path(worker), "--machine",
+            self.path(f"{worker}-machine"), "--store", self.store,
+            "--results", self.folder / f"{worker}-results", "--keys", socket,
+            "--once")
+
+    def test_from_keys_to_dividends(self) -> None:
+        self.set_up_job(("worker",))
+        said = self.work("worker", self.start_keys())
         self.assertIn("job 1 paid: success", said)
         # Nobody but the payer reads what came out.
-        sealed = results / "job-1.sealed"
+        sealed = self.folder / "worker-results" / "job-1.sealed"
         model = self.folder / "model.weft"
         self.assertIn("no result for this key", self.refused(
             "open", sealed, "--key", self.path("worker"), "-o", model))
@@ -149,6 +160,31 @@ class MarketTest(CliTest):
         self.assertIn("scans", text)
         self.assertNotIn("<script", text)
         self.assertNotIn("http", text)
+
+    def test_another_worker_computes_stages_again(self) -> None:
+        self.set_up_job(("first", "second"), "checks=3", "stage=4",
+                        "check_gas=5000")
+        socket = self.start_keys()
+        self.assertIn("no report waits", self.refused(
+            "reveal", self.ledger, 1, "--key", self.path("buyer")))
+        # 320 rows in batches of 32 are 10 steps an epoch, and so 3 stages.
+        self.assertIn("3 of its 6 stages are checked",
+                      self.work("first", socket))
+        states = self.folder / "first-results" / "job-1.states"
+        self.assertTrue(states.exists())
+        said = self.weft("reveal", self.ledger, 1, "--key",
+                         self.path("buyer"))
+        self.assertIn("of job 1 are drawn", said)
+        # The checker has nothing to look at yet.
+        self.assertEqual(self.work("second", socket), "")
+        self.work("first", socket)
+        self.assertIn("job 1 paid: success", self.work("second", socket))
+        self.assertEqual(self.work("first", socket), "")
+        self.assertFalse(states.exists())
+        job = self.state()["jobs"][0]
+        self.assertEqual(len(job["checks"]["drawn"]), 3)
+        self.assertTrue(job["checks"]["checkers"][0]["holds"])
+        self.weft("verify", self.ledger)
 
     def test_what_is_wrong_is_told(self) -> None:
         self.assertIn("no ledger here", self.refused(
