@@ -1,13 +1,16 @@
 // weft market replica: one of several ranks that keep a market together.
 #include <CLI/CLI.hpp>
-#include <chrono>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fmt/core.h>
-#include <thread>
+#include <unistd.h>
 
 #include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
+#include "weft/market/rank_exchange.h"
 #include "weft/market/replica.h"
 
 namespace weft::cli {
@@ -19,6 +22,8 @@ struct MarketReplicaArguments {
   std::int64_t rounds = 0;
   double every = 1;
   double timeout = 60;
+  std::vector<std::string> peers;
+  int rank = -1;
   RankArguments ranks;
 };
 
@@ -39,28 +44,48 @@ void keep(const MarketReplicaArguments& arguments, Transport& transport) {
   market::Market market(ledger);
   Engine engine(transport, {.timeout = arguments.timeout});
   Communicator all(transport);
-  market::Replica replica(market, key, engine, all,
-                          [rank](const std::string& line) {
-                            fmt::print("rank {}: {}\n", rank, printable(line));
-                            std::fflush(stdout);
-                          });
-  for (std::int64_t i = 0; arguments.rounds == 0 || i < arguments.rounds; ++i) {
-    // Rounds in which nothing happens wait for the next.
-    if (!replica.step() && arguments.rounds == 0) {
-      std::this_thread::sleep_for(
-          std::chrono::duration<double>(arguments.every));
-    }
+  market::RankExchange ranks(engine, all);
+  market::Replica replica(market, key, ranks, [rank](const std::string& line) {
+    fmt::print("rank {}: {}\n", rank, printable(line));
+    std::fflush(stdout);
+  });
+  replica.keep(arguments.rounds, arguments.every);
+}
+
+// gRPC's part is a program of its own beside this one, as its packages are
+// many.
+void run_over_grpc(const MarketReplicaArguments& arguments) {
+  constexpr const char* kProgram = "weft-replica";
+  const auto program = std::filesystem::read_symlink("/proc/self/exe")
+                           .replace_filename(kProgram);
+  std::vector<std::string> words{
+      program.string(), of_rank(arguments.ledger, arguments.rank),
+      "--key",          of_rank(arguments.key, arguments.rank),
+      "--rank",         std::to_string(arguments.rank),
+      "--rounds",       std::to_string(arguments.rounds),
+      "--every",        fmt::format("{}", arguments.every),
+      "--timeout",      fmt::format("{}", arguments.timeout)};
+  for (const std::string& peer : arguments.peers) {
+    words.insert(words.end(), {"--peers", peer});
   }
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  throw Error(ErrorCode::kUnavailable, program.string(), "cannot be run: {}",
+              std::strerror(errno))
+      .hint("bin/weft serve builds it, with the packages that it needs");
 }
 
 void run_replicas(const MarketReplicaArguments& arguments) {
+  if (!arguments.peers.empty()) return run_over_grpc(arguments);
   const RankChoice choice = choose_ranks(arguments.ranks);
   if (choice.is_alone()) {
     throw Error(ErrorCode::kInvalidArgument, "market replica",
                 "one rank alone keeps no market together with others")
         .hint(
-            "mpirun starts several, --transport tcp(…) names the others, and "
-            "--workers N are threads of this process");
+            "mpirun starts several, --transport tcp(…) or --peers names the "
+            "others, and --workers N are threads of this process");
   }
   const auto ranks = open_ranks(choice);
   ranks->run([&](Transport& transport) { keep(arguments, transport); });
@@ -86,6 +111,18 @@ void add_market_replica(CLI::App& verb) {
                   "seconds of silence after which a rank is lost")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  auto* peers =
+      verb.add_option("--peers", arguments->peers,
+                      "over gRPC: where the ranks are, this one among them, in "
+                      "the same order at each")
+          ->type_name("HOST:PORT")
+          ->delimiter(',')
+          ->allow_extra_args(false);
+  auto* rank = verb.add_option("--rank", arguments->rank,
+                               "which of the peers this is, from 0")
+                   ->check(CLI::NonNegativeNumber)
+                   ->needs(peers);
+  peers->needs(rank);
   add_rank_options(verb, arguments->ranks,
                    "so many ranks, threads of this process; mpirun and srun "
                    "start them as processes");

@@ -1,10 +1,10 @@
 // Several ranks that keep one market: what they agree on, and what they refuse.
 #include "weft/market/replica.h"
 
-#include "tests/market/scene.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/market/replicas.h"
 
 #include "weft/comm/transport/thread.h"
+#include "weft/market/rank_exchange.h"
 
 namespace weft::test {
 namespace {
@@ -36,32 +36,9 @@ TEST(EnvelopeTest, IsGoodForItsPlaceAlone) {
   refused(anna.public_key(), place, "");
 }
 
-// Ranks of threads, each with a ledger in a folder.
-class ReplicaTest : public testing::Test {
+// Ranks of threads.
+class ReplicaTest : public Replicas {
  protected:
-  static constexpr int kStranger = 9;  // has a ledger, and is no validator
-  static market::SigningKey validator(int i) {
-    return key_named("validator " + std::to_string(i));
-  }
-  ReplicaTest() {
-    genesis_ = MarketScene::usual();
-    for (int i = 0; i < 5; ++i) {
-      genesis_.validators.push_back(validator(i).public_key());
-    }
-    for (const int i : {0, 1, 2, 3, 4, kStranger}) {
-      Ledger ledger = open(i);
-      Market::begin(ledger, genesis_);
-    }
-  }
-  Ledger open(int i) {
-    return Ledger::open((folder_.path() / fmt::format("{}.db", i)).string(),
-                        LedgerMode::kCreate);
-  }
-  Transaction deposit(std::int64_t nonce, const std::string& to = "anna") {
-    return market::make_transaction(
-        key_named("treasurer"), market::market_of(market::to_json(genesis_)),
-        nonce, "deposit", deposit_of(to, 10));
-  }
   // Runs those validators, rank by rank, for so many rounds.
   void run(const std::vector<int>& validators, int rounds,
            const std::function<void(int, Market&)>& before = {}) {
@@ -73,25 +50,14 @@ class ReplicaTest : public testing::Test {
       Engine engine(transport, {.timeout = 30});
       Communicator all(transport);
       const market::SigningKey key = validator(which);
-      Replica replica(market, key, engine, all, [](const std::string&) {});
+      market::RankExchange ranks(engine, all);
+      Replica replica(market, key, ranks, [](const std::string&) {});
       for (int i = 0; i < rounds; ++i) {
         if (before) before(which, market);
         replica.step();
       }
     });
   }
-  std::string root_at(int i) {
-    Ledger ledger = open(i);
-    const market::State state = Market(ledger).current();
-    return fmt::format("{} {}", state.height, market::to_hex(state.root));
-  }
-  market::Amount balance_at(int i, const std::string& who) {
-    Ledger ledger = open(i);
-    return Market(ledger).current().balance_of(MarketScene::account(who));
-  }
-
-  TemporaryFolder folder_;
-  market::Genesis genesis_;
 };
 
 TEST_F(ReplicaTest, AgreeWhereverTransactionsArrive) {

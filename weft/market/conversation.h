@@ -5,18 +5,17 @@
 // kept and sent again, sent in another order, or said by another is refused.
 // The conversation is called by numbers that all ranks draw as it begins.
 //
-// Threads: as the transport.
+// Threads: as its exchange.
 // Errors:  Error(kDataLoss) naming the rank for a message that is not what is
-//          due; what the transport throws where a rank is gone.
+//          due; what the exchange throws where a rank is gone.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "weft/comm/transport/communicator.h"
-#include "weft/comm/transport/engine.h"
 #include "weft/market/keys.h"
+#include "weft/market/text_exchange.h"
 
 namespace weft::market {
 
@@ -37,11 +36,11 @@ class Conversation {
  public:
   // Collective. Throws Error(kInvalidArgument), on all ranks, where a rank has
   // the key of no validator or of another rank's.
-  Conversation(Engine& engine, Communicator& communicator,
-               const SigningKey& key, const std::vector<PublicKey>& validators);
+  Conversation(TextExchange& ranks, const SigningKey& key,
+               const std::vector<PublicKey>& validators);
 
-  int rank() const { return communicator_.rank(); }
-  int size() const { return communicator_.size(); }
+  int rank() const { return exchange_.rank(); }
+  int size() const { return exchange_.size(); }
   const std::vector<PublicKey>& validators() const {
     return ranks_;
   }  // by rank
@@ -51,11 +50,7 @@ class Conversation {
                                     const std::string& text);
 
  private:
-  std::vector<std::string> exchange_plain(const std::string& phase,
-                                          const std::string& text);
-
-  Engine& engine_;
-  Communicator& communicator_;
+  TextExchange& exchange_;
   const SigningKey& key_;
   std::vector<PublicKey> ranks_;
   Digest name_{};

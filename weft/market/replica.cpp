@@ -4,6 +4,7 @@
 #include <chrono>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "weft/market/transaction_def.h"
 
@@ -82,13 +83,12 @@ struct Replica::Status {
   std::vector<Transaction> waiting;
 };
 
-Replica::Replica(Market& market, const SigningKey& validator, Engine& engine,
-                 Communicator& communicator,
+Replica::Replica(Market& market, const SigningKey& validator,
+                 TextExchange& ranks,
                  std::function<void(const std::string&)> told)
     : market_(market),
       key_(validator),
-      conversation_(engine, communicator, validator,
-                    market.current().genesis.validators),
+      conversation_(ranks, validator, market.current().genesis.validators),
       told_(std::move(told)),
       read_(market.ledger().beginning()) {
   const Genesis& genesis = market.current().genesis;
@@ -321,6 +321,14 @@ bool Replica::step() {
   const std::string& text = proposals[static_cast<std::size_t>(proposer)];
   if (text.empty()) return false;
   return sign_and_append(parse_block(text));
+}
+
+void Replica::keep(std::int64_t rounds, double every) {
+  for (std::int64_t i = 0; rounds == 0 || i < rounds; ++i) {
+    if (!step() && rounds == 0) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(every));
+    }
+  }
 }
 
 }  // namespace weft::market

@@ -19,7 +19,7 @@
 // there; against validators that sign two blocks of one height on purpose it
 // does not help (Byzantine agreement is not tried).
 //
-// Threads: as the transport.
+// Threads: as its exchange.
 // Errors:  Error(kUnavailable) where a majority is lost; as conversation.h.
 #pragma once
 
@@ -41,14 +41,16 @@ class Replica {
  public:
   // `told` hears what happens. Collective; throws Error(kUnavailable) unless a
   // majority of the validators is there.
-  Replica(Market& market, const SigningKey& validator, Engine& engine,
-          Communicator& communicator,
+  Replica(Market& market, const SigningKey& validator, TextExchange& ranks,
           std::function<void(const std::string&)> told);
 
   // Collective: one round. True if a block was added or caught up with. Throws
   // Error(kUnavailable) with all reasons when each rank in turn has proposed a
   // block that no majority signs.
   bool step();
+  // Collective: so many rounds, without a rest; 0: until it is ended, with
+  // `every` seconds between rounds in which nothing happens.
+  void keep(std::int64_t rounds, double every);
 
  private:
   struct Status;

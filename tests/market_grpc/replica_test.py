@@ -1,0 +1,88 @@
+"""weft market replica --peers: ranks that are processes and speak gRPC."""
+
+import json
+import socket
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+
+from weft import BIN, ROOT, CliTest, run  # noqa: E402
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody has while all of them are held."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class GrpcReplicaTest(CliTest):
+    def weft(self, *words: object) -> str:
+        done = run("market", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def path(self, name: str) -> str:
+        return str(self.folder / f"{name}.key")
+
+    def ledger(self, rank: int) -> str:
+        return str(self.folder / f"books-{rank}.db")
+
+    def setUp(self) -> None:
+        super().setUp()
+        treasurer = self.weft("key", self.path("treasurer"))
+        chosen = [word for i in range(3) for word in (
+            "--validator", self.weft("key", self.path(f"v{i}")))]
+        for i in range(3):
+            self.weft("begin", self.ledger(i), "--treasurer", treasurer,
+                      "--platform", treasurer, *chosen)
+        self.weft("send", self.ledger(1), "deposit", f"to={treasurer}",
+                  "amount=7", "--key", self.path("treasurer"), "--pool")
+
+    def start(self, started: int, *more: str) -> list[tuple[int, str]]:
+        """The exit codes of so many of three ranks, and what they say."""
+        peers = ",".join(f"127.0.0.1:{port}" for port in free_ports(3))
+        replicas = [subprocess.Popen(
+            [BIN, "market", "replica", str(self.folder / "books-{rank}.db"),
+             "--key", self.path("v{rank}"), "--rank", str(rank), "--peers",
+             peers, "--rounds", "3", *more], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+            for rank in range(started)]
+        said = [replica.communicate(timeout=120)[0] for replica in replicas]
+        return [(replica.returncode, text)
+                for replica, text in zip(replicas, said)]
+
+    def test_ranks_agree(self) -> None:
+        for code, text in self.start(3):
+            self.assertEqual(code, 0, text)
+            self.assertIn("block 1 with 3 signatures", text)
+        roots = {json.loads(self.weft("verify", self.ledger(i), "--json"))[
+            "root"] for i in range(3)}
+        self.assertEqual(len(roots), 1)
+
+    def test_who_is_silent_is_told(self) -> None:
+        for code, text in self.start(2, "--timeout", "2"):
+            self.assertEqual(code, 1, text)
+            self.assertIn("1 of 3 ranks are gone", text)
+            self.assertIn("rank 2:", text)
+
+    def test_what_is_wrong_is_told(self) -> None:
+        words = ("replica", self.ledger(0), "--key", self.path("v0"))
+        for more, why in (
+                (("--peers", "127.0.0.1:7001"), "--rank"),
+                (("--peers", "127.0.0.1:7001", "--rank", "3"),
+                 "none of 1 peers"),
+                (("--peers", "nowhere", "--rank", "0"), "is not HOST:PORT")):
+            with self.subTest(more=more):
+                done = run("market", *words, *more)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
