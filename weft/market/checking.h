@@ -31,7 +31,7 @@ std::vector<std::int64_t> draw_stages(const Digest& market,
 // The assignment whose report is checked. The job must have one.
 Assignment& checked_assignment(Job& job);
 const Assignment& checked_assignment(const Job& job);
-// Of the checkers, the one that is at it; null where there is none.
+// The checker, of them all, that is at it; null where there is none.
 Checker* running_checker(Job& job);
 const Checker* running_checker(const Job& job);
 

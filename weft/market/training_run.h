@@ -51,7 +51,7 @@ std::int64_t train_stage(const TrainingJob& job,
 // best_epoch_in(last), or empty where that is 0.
 Trained finish_job(const TrainingJob& job, const std::filesystem::path& last,
                    const std::filesystem::path& best);
-// Of those before the last: from 1, or 0 if none was measured.
+// The best one before the last: from 1, or 0 if none was measured.
 std::int64_t best_epoch_in(const std::filesystem::path& state);
 
 // The digest of a state: steps, sums and scores, and all tensors by name; not
