@@ -26,6 +26,9 @@ Schema of_single_rows(const Schema& schema) {
         rule.format.clear();
       }
     }
+    // Neither does a share of the words.
+    rule.vocabulary.clear();
+    rule.min_coverage = 1;
     rule.forget_moments();
     rule.min_domain_mass = 1;
   }

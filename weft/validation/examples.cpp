@@ -42,6 +42,9 @@ class ValueMaker {
              ExampleFormat format, Draws& draws)
       : rule_(rule), format_(format), draws_(draws) {
     if (const auto* values = schema.values_of(rule)) values_ = *values;
+    if (!rule.vocabulary.empty()) {
+      words_ = schema.value_lists.at(rule.vocabulary);
+    }
   }
 
   ExampleItem next() {
@@ -50,6 +53,7 @@ class ValueMaker {
       // A list of integers, as of months, is one of their texts.
       return {.text = draws_.of(values_), .is_string = is_string(type)};
     }
+    if (!words_.empty()) return {.text = sentence(), .is_string = true};
     if (rule_.domain == Domain::kBool) {
       const bool is_number = type == ValueType::kInt;
       const bool is_true = draws_.one_in(2);
@@ -122,6 +126,25 @@ class ValueMaker {
     return text;
   }
 
+  // Some words of the vocabulary, in the domain if there are such.
+  std::string sentence() {
+    constexpr int kTries = 50;
+    std::string text;
+    for (int i = 0; i < kTries; ++i) {
+      text = draws_.of(words_);
+      for (std::size_t left = 2 + draws_.below(4); left > 0; --left) {
+        text += " " + draws_.of(words_);
+      }
+      const bool is_short =
+          !rule_.max_bytes ||
+          text.size() <= static_cast<std::size_t>(*rule_.max_bytes);
+      const bool is_in_domain =
+          rule_.domain != Domain::kLanguage || is_language(text);
+      if (is_short && is_in_domain) break;
+    }
+    return text;
+  }
+
   std::string word() {
     std::vector<std::string> words = {"a",
                                       "A word",
@@ -147,6 +170,7 @@ class ValueMaker {
   ExampleFormat format_;
   Draws& draws_;
   std::vector<std::string> values_;
+  std::vector<std::string> words_;
 };
 
 class ListMaker {

@@ -151,6 +151,7 @@ void FeatureStatistics::begin_profile() {
 ValueProfile FeatureStatistics::profile() const {
   if (profile_) return *profile_;
   ValueProfile profile;
+  profile.vocabulary = vocabulary_;
   for (const ValueCount& value : counts_.values()) profile.add(value);
   return profile;
 }
@@ -193,8 +194,9 @@ void FeatureStatistics::write(StateWriter& out) const {
   if (profile_) profile_->write(out);
 }
 
-FeatureStatistics FeatureStatistics::read(StateReader& in) {
-  FeatureStatistics feature(0);
+FeatureStatistics FeatureStatistics::read(
+    StateReader& in, std::shared_ptr<const Vocabulary> vocabulary) {
+  FeatureStatistics feature(0, std::move(vocabulary));
   feature.rows_ = in.number<std::uint64_t>();
   feature.weight_ = in.number<double>();
   feature.is_typed_ = in.number<std::uint8_t>() != 0;
@@ -205,6 +207,7 @@ FeatureStatistics FeatureStatistics::read(StateReader& in) {
   feature.counts_ = ValueCounts::read(in);
   if (in.number<std::uint8_t>() != 0) {
     feature.profile_ = ValueProfile::read(in);
+    feature.profile_->vocabulary = feature.vocabulary_;
   }
   return feature;
 }

@@ -33,8 +33,11 @@ struct ListLengths {
 class FeatureStatistics {
  public:
   // Values are counted exactly as long as at most `exact_values` are different.
-  explicit FeatureStatistics(std::size_t exact_values)
-      : counts_(exact_values) {}
+  // Their words are looked for in the vocabulary, if there is one.
+  explicit FeatureStatistics(
+      std::size_t exact_values,
+      std::shared_ptr<const Vocabulary> vocabulary = nullptr)
+      : counts_(exact_values), vocabulary_(std::move(vocabulary)) {}
 
   // `weights` has one for each row, or none. Throws Error(kDataLoss) for lists
   // of another depth than before.
@@ -53,7 +56,8 @@ class FeatureStatistics {
   double distinct() const;
 
   void write(StateWriter& out) const;
-  static FeatureStatistics read(StateReader& in);
+  static FeatureStatistics read(
+      StateReader& in, std::shared_ptr<const Vocabulary> vocabulary = nullptr);
 
  private:
   void add_levels(const Column& column);
@@ -67,6 +71,7 @@ class FeatureStatistics {
   bool is_typed_ = false;
   std::vector<ListLengths> levels_;
   ValueCounts counts_;
+  std::shared_ptr<const Vocabulary> vocabulary_;
   std::optional<ValueProfile> profile_;  // where values are too many to count
 };
 

@@ -99,6 +99,11 @@ Json feature_json(const FeatureSummary& feature, bool has_weights) {
   if (Json forms = forms_json(feature); !forms.empty()) {
     json["forms"] = std::move(forms);
   }
+  if (feature.words) {
+    json["words"] = {{"count", feature.words->words},
+                     {"known", feature.words->known},
+                     {"coverage", feature.words->coverage()}};
+  }
   json["distinct"] = std::round(feature.distinct);
   json["is_exact"] = feature.is_exact;
   if (!feature.is_exact) json["count_error"] = feature.error;

@@ -101,6 +101,11 @@ std::string facts_of(const FeatureSummary& feature) {
     }
   }
   facts += forms_text(feature);
+  if (feature.words) {
+    facts += fmt::format("<br>{} words · {:.3g} % in the vocabulary",
+                         count_text(feature.words->words),
+                         100 * feature.words->coverage());
+  }
   for (const ListSummary& level : feature.levels) {
     if (level.least == 1 && level.most == 1) continue;
     facts += fmt::format("<br>lists of {} to {}, {} on average", level.least,

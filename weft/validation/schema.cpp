@@ -112,6 +112,9 @@ StatisticsOptions statistics_options(const Schema& schema,
     if (values != nullptr) {
       options.more_values[rule.name] = values->size() + options.exact_values;
     }
+    if (!rule.vocabulary.empty()) {
+      options.vocabularies[rule.name] = schema.value_lists.at(rule.vocabulary);
+    }
   }
   return options;
 }

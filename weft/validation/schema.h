@@ -81,6 +81,10 @@ struct FeatureRule {
   std::optional<double> min_std = {};
   std::optional<double> max_std = {};
   std::optional<std::int64_t> max_bytes = {};  // of each value
+  // The name of a list of the words that texts are made of, and the share of
+  // their words that must be in it.
+  std::string vocabulary = {};
+  double min_coverage = 1;
   double min_domain_mass = 1;  // the share of values that must be in the domain
   std::optional<std::int64_t> min_distinct = {};
   std::optional<std::int64_t> max_distinct = {};
@@ -141,7 +145,8 @@ struct Schema {
 };
 
 // Options for statistics of data that the schema is held against: of features
-// with many listed values as many are counted exactly.
+// with many listed values as many are counted exactly, and words are looked for
+// in vocabularies.
 StatisticsOptions statistics_options(const Schema& schema,
                                      StatisticsOptions options = {});
 

@@ -234,6 +234,25 @@ void read_bounds_of(const std::string& what, SchemaTable& table,
   }
 }
 
+void read_vocabulary(FeatureRule& rule, SchemaTable& table,
+                     const Schema& schema) {
+  rule.vocabulary = table.text("vocabulary").value_or("");
+  rule.min_coverage = table.number("min_coverage", 0, 1).value_or(1);
+  if (rule.vocabulary.empty()) {
+    const toml::node* given = table.find("min_coverage");
+    if (given == nullptr) return;
+    table.fail(given, "min_coverage", "it is of a vocabulary");
+  }
+  const toml::node* named = table.find("vocabulary");
+  if (!schema.value_lists.contains(rule.vocabulary)) {
+    table.fail(named, "vocabulary",
+               fmt::format("there is no [values.{}]", rule.vocabulary));
+  }
+  if (rule.type && *rule.type != ValueType::kString) {
+    table.fail(named, "vocabulary", "it is of texts");
+  }
+}
+
 void read_domain(FeatureRule& rule, SchemaTable& table, const Schema& schema) {
   rule.domain = table.choice<Domain>("domain", kDomains).value_or(Domain::kAny);
   read_format(rule, table);
@@ -247,6 +266,7 @@ void read_domain(FeatureRule& rule, SchemaTable& table, const Schema& schema) {
   read_bounds_of("std", table, rule.min_std, rule.max_std);
   rule.max_bytes = table.count("max_bytes");
   rule.min_domain_mass = table.number("min_domain_mass", 0, 1).value_or(1);
+  read_vocabulary(rule, table, schema);
   rule.min_distinct = table.count("min_distinct");
   rule.max_distinct = table.count("max_distinct");
   if (!rule.values_of.empty() && !schema.value_lists.contains(rule.values_of)) {

@@ -83,6 +83,10 @@ void add_domain(const FeatureRule& rule, SectionKeys& keys) {
   if (rule.min_domain_mass != 1) {
     keys.add("min_domain_mass", toml_number(rule.min_domain_mass));
   }
+  if (!rule.vocabulary.empty()) keys.add_text("vocabulary", rule.vocabulary);
+  if (rule.min_coverage != 1) {
+    keys.add("min_coverage", toml_number(rule.min_coverage));
+  }
   keys.add("min_distinct", rule.min_distinct);
   keys.add("max_distinct", rule.max_distinct);
 }

@@ -9,7 +9,7 @@
 namespace weft::validation {
 namespace {
 
-constexpr std::string_view kMark = "weft statistics 2\n";
+constexpr std::string_view kMark = "weft statistics 3\n";
 
 const Column& column_of(const ColumnBatch& batch, const std::string& name,
                         std::string_view use) {
@@ -50,7 +50,16 @@ FeatureStatistics& Statistics::feature(const std::string& name) {
                                 ? options_.exact_values
                                 : std::max(options_.exact_values, more->second);
   places_[name] = features_.size();
-  return features_.emplace_back(name, FeatureStatistics(exact)).second;
+  return features_
+      .emplace_back(name, FeatureStatistics(exact, vocabulary_of(name)))
+      .second;
+}
+
+std::shared_ptr<const Vocabulary> Statistics::vocabulary_of(
+    const std::string& name) const {
+  const auto found = options_.vocabularies.find(name);
+  if (found == options_.vocabularies.end()) return nullptr;
+  return std::make_shared<const Vocabulary>(found->second);
 }
 
 std::vector<double> Statistics::weights_of(const ColumnBatch& batch) const {
@@ -136,10 +145,9 @@ void Statistics::merge(const Statistics& other) {
     return;
   }
   if (options_ != other.options_) {
-    throw Error(
-        ErrorCode::kInvalidArgument, "statistics",
-        "these were made with other options: weight, slices, label or how "
-        "many values are counted");
+    throw Error(ErrorCode::kInvalidArgument, "statistics",
+                "these were made with other options: weight, slices, label, "
+                "vocabularies or how many values are counted");
   }
   for (const auto& [name, statistics] : other.features_) {
     feature(name).merge(statistics);
@@ -158,6 +166,12 @@ void Statistics::write(StateWriter& out) const {
   for (const auto& [name, count] : options_.more_values) {
     out.text(name);
     out.number<std::uint64_t>(count);
+  }
+  out.number<std::uint64_t>(options_.vocabularies.size());
+  for (const auto& [name, words] : options_.vocabularies) {
+    out.text(name);
+    out.number<std::uint64_t>(words.size());
+    for (const std::string& word : words) out.text(word);
   }
   out.text(options_.weight);
   out.number<std::uint64_t>(options_.slices.size());
@@ -184,6 +198,12 @@ Statistics Statistics::read(StateReader& in) {
     std::string name = in.text();
     options.more_values[std::move(name)] = in.number<std::uint64_t>();
   }
+  for (std::size_t left = in.count(16); left > 0; --left) {
+    std::vector<std::string>& words = options.vocabularies[in.text()];
+    for (std::size_t more = in.count(8); more > 0; --more) {
+      words.push_back(in.text());
+    }
+  }
   options.weight = in.text();
   for (std::size_t left = in.count(8); left > 0; --left) {
     options.slices.push_back(in.text());
@@ -195,8 +215,9 @@ Statistics Statistics::read(StateReader& in) {
   for (std::size_t left = in.count(8); left > 0; --left) {
     std::string name = in.text();
     statistics.places_[name] = statistics.features_.size();
-    statistics.features_.emplace_back(std::move(name),
-                                      FeatureStatistics::read(in));
+    auto vocabulary = statistics.vocabulary_of(name);
+    statistics.features_.emplace_back(
+        std::move(name), FeatureStatistics::read(in, std::move(vocabulary)));
     if (statistics.features_.back().second.rows() > statistics.rows_) {
       in.fail("a feature is in more rows than there are");
     }

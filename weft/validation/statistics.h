@@ -29,6 +29,8 @@ struct StatisticsOptions {
   std::size_t exact_values = 4096;
   // More for some of them: those whose schema lists as many.
   std::map<std::string, std::size_t> more_values = {};
+  // Words that are looked for in the texts of a feature (vocabulary.h).
+  std::map<std::string, std::vector<std::string>> vocabularies = {};
   // A feature that says how often a row counts; none: once.
   std::string weight = {};
   // Features by whose values the rows are sliced: each value has statistics of
@@ -76,6 +78,8 @@ class Statistics {
   void write(StateWriter& out) const;
   static Statistics read(StateReader& in);
   FeatureStatistics& feature(const std::string& name);
+  std::shared_ptr<const Vocabulary> vocabulary_of(
+      const std::string& name) const;
   std::vector<double> weights_of(const ColumnBatch& batch) const;
   void add_slices(const ColumnBatch& batch, const std::string& name,
                   std::string_view use);

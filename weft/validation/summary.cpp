@@ -76,6 +76,7 @@ FeatureSummary summary_of(const std::string& name,
                          .is_exact = feature.counts().is_exact(),
                          .error = feature.counts().error(),
                          .counts = feature.counts().values()};
+  if (profile.vocabulary) summary.words = profile.words;
   summary.values =
       profile.integers + profile.floats + profile.texts + profile.strings;
   const bool has_texts = profile.texts + profile.strings > 0;

@@ -69,6 +69,8 @@ struct FeatureSummary {
   std::uint64_t most_bytes = 0;
   std::uint64_t invalid_utf8 = 0;
   FormCounts forms = {};
+  // Where a vocabulary was given.
+  std::optional<WordCounts> words = {};
   double distinct = 0;
   // True where `counts` are all values with their exact counts; else they are
   // the frequent ones, and each may have come `error` times more.

@@ -22,6 +22,7 @@ bool ValueProfile::add(std::uint64_t hash, std::string_view text,
     if (value.kind != ValueKind::kText) number_strings += count;
     if (!is_utf8(text)) invalid_utf8 += count;
     forms.add_text(text.substr(0, kMostKeptBytes), count);
+    if (vocabulary) words.add(vocabulary->count(text), count);
     return false;
   }
   if (value.kind == ValueKind::kInt) {
@@ -88,6 +89,7 @@ void ValueProfile::merge(const ValueProfile& other) {
   invalid_utf8 += other.invalid_utf8;
   distinct.merge(other.distinct);
   forms.merge(other.forms);
+  words.add(other.words);
 }
 
 void ValueProfile::write(StateWriter& out) const {
@@ -106,6 +108,8 @@ void ValueProfile::write(StateWriter& out) const {
   numbers.write(out);
   distinct.write(out);
   forms.write(out);
+  out.number(words.words);
+  out.number(words.known);
 }
 
 ValueProfile ValueProfile::read(StateReader& in) {
@@ -127,6 +131,11 @@ ValueProfile ValueProfile::read(StateReader& in) {
   profile.numbers = QuantileSketch::read(in);
   profile.distinct = HyperLogLog::read(in);
   profile.forms = FormCounts::read(in);
+  profile.words.words = in.number<std::uint64_t>();
+  profile.words.known = in.number<std::uint64_t>();
+  if (profile.words.known > profile.words.words) {
+    in.fail("more words are known than there are");
+  }
   if (profile.numbers.count() + profile.nans + profile.positive_infinities +
           profile.negative_infinities !=
       profile.integers + profile.floats) {

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 
 #include "weft/validation/hyper_log_log.h"
 #include "weft/validation/moments.h"
 #include "weft/validation/quantile_sketch.h"
 #include "weft/validation/value_counts.h"
 #include "weft/validation/value_forms.h"
+#include "weft/validation/vocabulary.h"
 
 namespace weft::validation {
 
@@ -61,6 +63,9 @@ class ValueProfile {
   std::uint64_t invalid_utf8 = 0;
   HyperLogLog distinct;
   FormCounts forms;
+  // Words of the texts, where a vocabulary is given.
+  std::shared_ptr<const Vocabulary> vocabulary = {};
+  WordCounts words;
 };
 
 }  // namespace weft::validation
