@@ -260,8 +260,8 @@ TEST(DrawnStages, AreDifferentOnesAndAllOfThemWhereThereAreNoMore) {
             (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7}));
 }
 
-// If 6 of 30 stages are false and 4 are drawn, 1 - C(24, 4) / C(30, 4) = 0.6123 are
-// caught, within four deviations of 20,000 draws.
+// If 6 of 30 stages are false and 4 are drawn, 1 - C(24, 4) / C(30, 4) = 0.6123
+// are caught, within four deviations of 20,000 draws.
 TEST(DrawnStages, CatchALieWithTheProbabilityOfTheSample) {
   const market::Report report = of_stages(30);
   constexpr int kTrials = 20'000;

@@ -160,17 +160,19 @@ class RecheckTest : public EnclaveTest {
   std::vector<market::Digest> files_;
 };
 
+Checkpoint checkpoint_of(const std::filesystem::path& path) {
+  const CheckpointFile file(path);
+  Checkpoint checkpoint{.info = file.info(), .tensors = {}};
+  for (const SafetensorsEntry& entry : file.tensors().entries()) {
+    checkpoint.tensors.push_back(
+        {entry.name, file.tensors().read(entry).clone()});
+  }
+  return checkpoint;
+}
+
 // Moves one weight, as a worker does that has not computed the step.
 void change_weight(const std::filesystem::path& path) {
-  Checkpoint checkpoint;
-  {
-    const CheckpointFile file(path);
-    checkpoint.info = file.info();
-    for (const SafetensorsEntry& entry : file.tensors().entries()) {
-      checkpoint.tensors.push_back(
-          {entry.name, file.tensors().read(entry).clone()});
-    }
-  }
+  Checkpoint checkpoint = checkpoint_of(path);
   for (NamedTensor& named : checkpoint.tensors) {
     if (named.tensor.dtype() != DType::kF32) continue;
     named.tensor.span<float>()[0] += 1e-3F;
@@ -221,6 +223,32 @@ TEST_F(RecheckTest, FindsALieInTheStageThatWasMadeUp) {
       << lie.fault;
   judge(lie);
   EXPECT_EQ(job(number).state, market::JobState::kChecking);
+}
+
+// A state from which no run can go on must be held against who made it up, and
+// not end the checker, who would be late.
+TEST_F(RecheckTest, FindsAStateThatSaysItIsElsewhere) {
+  const std::int64_t number = submit_checked("training", 2);
+  market::EnclaveResult result = run(number);
+  const auto sealed = order(number).states / "state-4";
+  const auto plain = folder_.path() / "changed.safetensors";
+  std::ofstream(plain, std::ios::binary)
+      << market::read_result(sealed, machine_);
+  Checkpoint checkpoint = checkpoint_of(plain);
+  checkpoint.info.position.batch = 1'000'000;
+  write_checkpoint(plain, checkpoint);
+  market::write_result(sealed, machine_.public_key(),
+                       market::file_bytes(plain));
+  const auto list = order(number).states / "states";
+  auto states = market::parse_states(market::read_result(list, machine_));
+  states[4] = market::digest_of_state(plain);
+  market::write_result(list, machine_.public_key(), market::to_text(states));
+  result.report.states = market::digest_of_states(states);
+  result.signature = market::sign_report(machine_, result.report);
+  report_and_open(number, result);
+  EXPECT_NE(check(number, {5}).fault.find("and not behind stage 4"),
+            std::string::npos);
+  EXPECT_TRUE(check(number, {2}).verdict.holds);
 }
 
 TEST_F(RecheckTest, FindsABeginningThatIsNotTheRecipes) {

@@ -70,19 +70,22 @@ void check_stages(const EnclaveOrder& order, const TrainingJob& job,
     throw fault(stage == 0 ? "it does not begin as the recipe does"
                            : fmt::format("stage {} does not hold", stage));
   };
-  const std::int64_t stages =
+  const StageCut cut =
       train_stage(job, /*start=*/{}, checking.drawn[0] == 1 ? 1 : 0, compare);
-  if (stages != report.stages) {
+  if (cut.stages != report.stages) {
     throw fault(fmt::format("the training has {} stages, and {} are reported",
-                            stages, report.stages));
+                            cut.stages, report.stages));
   }
   for (const std::int64_t stage : checking.drawn) {
-    if (stage > 1) {
-      train_stage(job, evidence.state(stage - 1), stage, compare);
-    }
+    if (stage == 1) continue;
+    const std::filesystem::path& start = evidence.state(stage - 1);
+    require_stage(job, cut, stage - 1, start);
+    train_stage(job, start, stage, compare);
   }
-  const std::filesystem::path& last = evidence.state(stages);
-  const std::int64_t best = best_stage(last, stages, job.epochs);
+  const std::filesystem::path& last = evidence.state(cut.stages);
+  require_stage(job, cut, cut.stages, last);
+  const std::int64_t best = best_stage(last, cut.stages, job.epochs);
+  if (best > 0) require_stage(job, cut, best, evidence.state(best));
   const Trained trained =
       finish_job(job, last, best == 0 ? "" : evidence.state(best));
   const std::string& outputs =
@@ -92,8 +95,11 @@ void check_stages(const EnclaveOrder& order, const TrainingJob& job,
   }
 }
 
+// Errors that a state can make which somebody made up: the recipe and the data
+// are those of a job that was run, and have come as far as its beginning.
 bool is_of_the_worker(ErrorCode code) {
-  return code == ErrorCode::kDataLoss || code == ErrorCode::kNumeric;
+  return code == ErrorCode::kDataLoss || code == ErrorCode::kNumeric ||
+         code == ErrorCode::kUnsupported || code == ErrorCode::kInvalidArgument;
 }
 
 }  // namespace

@@ -41,15 +41,13 @@ struct Stages {
 class StageHook final : public TrainHook {
  public:
   StageHook(const TrainingJob& job, bool is_resumed, std::int64_t last,
-            const SeeState& see, std::int64_t* stages)
-      : job_(job),
-        is_resumed_(is_resumed),
-        last_(last),
-        see_(see),
-        stages_(stages) {}
+            const SeeState& see, StageCut* cut)
+      : job_(job), is_resumed_(is_resumed), last_(last), see_(see), cut_(cut) {}
 
   void on_start(TrainLoop& loop) override {
-    *stages_ = Stages(loop, job_.stage_steps).per_epoch * job_.epochs;
+    const Stages stages(loop, job_.stage_steps);
+    *cut_ = {.stages = stages.per_epoch * job_.epochs,
+             .steps_of_epoch = stages.steps};
     if (!is_resumed_) tell(loop, 0);
   }
   void on_step(TrainLoop& loop) override {
@@ -78,7 +76,7 @@ class StageHook final : public TrainHook {
   bool is_resumed_;
   std::int64_t last_;
   const SeeState& see_;
-  std::int64_t* stages_;
+  StageCut* cut_;
 };
 
 struct Run {
@@ -133,15 +131,13 @@ Trained trained_by(const Run& run, const TrainResult& result,
 
 // Trains on from what lies in the folder of the run.
 TrainResult train_on(const TrainingJob& job, const Run& run, bool is_resumed,
-                     std::int64_t last, const SeeState& see,
-                     std::int64_t* stages) {
+                     std::int64_t last, const SeeState& see, StageCut* cut) {
   TrainObserver silent;
   Trainer trainer(
       run.recipe,
       {.name = "job", .is_resumed = is_resumed, .given = run.given});
   if (see) {
-    trainer.add(
-        std::make_unique<StageHook>(job, is_resumed, last, see, stages));
+    trainer.add(std::make_unique<StageHook>(job, is_resumed, last, see, cut));
   }
   return trainer.run(silent);
 }
@@ -150,26 +146,25 @@ TrainResult train_on(const TrainingJob& job, const Run& run, bool is_resumed,
 
 Trained train_job(const TrainingJob& job, const SeeState& see) {
   const Run run = run_of(job);
-  std::int64_t stages = 0;
+  StageCut cut;
   const TrainResult result =
-      train_on(job, run, /*is_resumed=*/false, kToTheEnd, see, &stages);
+      train_on(job, run, /*is_resumed=*/false, kToTheEnd, see, &cut);
   return trained_by(run, result, job.scratch);
 }
 
-std::int64_t train_stage(const TrainingJob& job,
-                         const std::filesystem::path& start, std::int64_t last,
-                         const SeeState& see) {
+StageCut train_stage(const TrainingJob& job, const std::filesystem::path& start,
+                     std::int64_t last, const SeeState& see) {
   const Run run = run_of(job);
   if (!start.empty()) {
     place_state(run, start, CheckpointFolder(run.folder).last_path(),
                 /*ends_epoch=*/false);
   }
-  std::int64_t stages = 0;
+  StageCut cut;
   try {
-    train_on(job, run, !start.empty(), last, see, &stages);
+    train_on(job, run, !start.empty(), last, see, &cut);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kCancelled) throw;
-    return stages;
+    return cut;
   }
   throw Error(ErrorCode::kDataLoss, "stage",
               "the state is not of a stage before {}", last);
@@ -183,15 +178,39 @@ Trained finish_job(const TrainingJob& job, const std::filesystem::path& last,
     place_state(run, best, folder.best_path(), /*ends_epoch=*/true);
   }
   place_state(run, last, folder.last_path(), /*ends_epoch=*/false);
-  std::int64_t stages = 0;
+  StageCut cut;
   const TrainResult result = train_on(job, run, /*is_resumed=*/true, kToTheEnd,
-                                      /*see=*/{}, &stages);
+                                      /*see=*/{}, &cut);
   return trained_by(run, result, job.scratch);
 }
 
+void require_stage(const TrainingJob& job, const StageCut& cut,
+                   std::int64_t stage, const std::filesystem::path& state) {
+  const std::int64_t per_epoch = cut.stages / job.epochs;
+  const std::int64_t epoch = (stage - 1) / per_epoch;
+  const std::int64_t in_epoch = stage - epoch * per_epoch;
+  const std::int64_t batch =
+      job.stage_steps == 0
+          ? cut.steps_of_epoch
+          : std::min(in_epoch * job.stage_steps, cut.steps_of_epoch);
+  const CheckpointInfo info = CheckpointFile(state).info();
+  if (info.step == epoch * cut.steps_of_epoch + batch &&
+      info.position.epoch == epoch && info.position.batch == batch) {
+    return;
+  }
+  throw Error(ErrorCode::kDataLoss, "state",
+              "it is of step {} (epoch {}, batch {}), and not behind stage {}",
+              info.step, info.position.epoch, info.position.batch, stage);
+}
+
 std::int64_t best_epoch_in(const std::filesystem::path& state) {
-  return static_cast<std::int64_t>(
-      number_of(CheckpointFile(state).info().metrics, "best_epoch"));
+  constexpr double kMostEpochs = 1e9;
+  const double epoch =
+      number_of(CheckpointFile(state).info().metrics, "best_epoch");
+  if (!(epoch >= 0 && epoch <= kMostEpochs)) {
+    throw Error(ErrorCode::kDataLoss, "state", "its best epoch is {}", epoch);
+  }
+  return static_cast<std::int64_t>(epoch);
 }
 
 Digest digest_of_state(const std::filesystem::path& state) {

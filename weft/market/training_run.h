@@ -40,12 +40,22 @@ using SeeState =
 // All of it.
 Trained train_job(const TrainingJob& job, const SeeState& see = {});
 
+// How a training is cut.
+struct StageCut {
+  std::int64_t stages = 0;          // of all epochs
+  std::int64_t steps_of_epoch = 0;  // of which the last stage may have fewer
+};
+
 // From the state behind stage `last - 1`, or from the beginning where `start`
 // is empty, to the state behind `last`, telling `see` of all on the way but the
-// start. Returns how many stages the job has.
-std::int64_t train_stage(const TrainingJob& job,
-                         const std::filesystem::path& start, std::int64_t last,
-                         const SeeState& see);
+// start.
+StageCut train_stage(const TrainingJob& job, const std::filesystem::path& start,
+                     std::int64_t last, const SeeState& see);
+
+// Throws Error(kDataLoss) for a state that says that it is behind another
+// stage: a run must not go on from where no run can be.
+void require_stage(const TrainingJob& job, const StageCut& cut,
+                   std::int64_t stage, const std::filesystem::path& state);
 
 // From the last state to what is handed in. `best` is the state at the end of
 // best_epoch_in(last), or empty where that is 0.
