@@ -8,7 +8,7 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/bootstrap.sh"
 if [[ "${1:-}" == serve ]]; then
   install_packages "" serve
-  build "$root/build" "weft-cli weft-serve" -DCMAKE_BUILD_TYPE=Release \
+  build "$root/build" "weft-cli weft-serve weft-replica" -DCMAKE_BUILD_TYPE=Release \
     -DWEFT_SERVE=ON
   cp -p "$root/build/.built" "$root/build/.built-serve"
 else
