@@ -120,10 +120,14 @@ TEST(Vocabulary, StandsInTheTextOfASchema) {
   refused("[feature.x]\nvocabulary = \"words\"\n",
           "there is no [values.words]");
   refused("[feature.x]\nmin_coverage = 0.5\n", "it is of a vocabulary");
-  refused(
-      "[feature.x]\ntype = \"int\"\nvocabulary = \"w\"\n[values.w]\nlist = "
-      "[\"a\"]\n",
-      "it is of texts");
+  // Numbers have no words.
+  Schema numbers = schema;
+  numbers.find("x")->type = ValueType::kInt;
+  const CheckReport report =
+      check(numbers, {.data = counted(numbers, "x\n1\n2\n")});
+  ASSERT_EQ(report.anomalies.size(), 1u);
+  EXPECT_EQ(report.anomalies[0].kind, "domain_type");
+  EXPECT_EQ(report.repaired.find("x")->vocabulary, "");
 }
 
 // Programs are fuzzed with texts that they know the words of; a single row is

@@ -243,13 +243,9 @@ void read_vocabulary(FeatureRule& rule, SchemaTable& table,
     if (given == nullptr) return;
     table.fail(given, "min_coverage", "it is of a vocabulary");
   }
-  const toml::node* named = table.find("vocabulary");
   if (!schema.value_lists.contains(rule.vocabulary)) {
-    table.fail(named, "vocabulary",
+    table.fail(table.find("vocabulary"), "vocabulary",
                fmt::format("there is no [values.{}]", rule.vocabulary));
-  }
-  if (rule.type && *rule.type != ValueType::kString) {
-    table.fail(named, "vocabulary", "it is of texts");
   }
 }
 

@@ -42,6 +42,9 @@ const char* misplaced(const FeatureRule& rule) {
       type != ValueType::kString) {
     return "a domain of texts";
   }
+  if (!rule.vocabulary.empty() && type != ValueType::kString) {
+    return "a vocabulary";
+  }
   if ((rule.min_mean || rule.max_mean || rule.min_std || rule.max_std) &&
       type == ValueType::kString) {
     return "a mean or deviation of numbers";
@@ -68,6 +71,8 @@ void check_domain_type(validation::FeatureCheck& feature) {
     rule.forget_moments();
     rule.values.reset();
     rule.values_of.clear();
+    rule.vocabulary.clear();
+    rule.min_coverage = 1;
     rule.min.reset();
     rule.max.reset();
     rule.disallow_nan = false;
