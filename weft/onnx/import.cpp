@@ -116,6 +116,12 @@ std::string word_of(std::string_view name) {
   return word.empty() ? "onnx" : word;
 }
 
+// A sequence becomes as many results as it has elements.
+void append_tensors(const OnnxValue& value, std::vector<Value>& results) {
+  if (value.elements() == nullptr) return results.push_back(value.plain());
+  for (const OnnxValue& each : *value.elements()) append_tensors(each, results);
+}
+
 // A function without nodes that no result needs, as defaults of operands that
 // were given after all, and without the weights that only they read.
 struct Needed {
@@ -190,7 +196,7 @@ GraphFunctionRef import_onnx(const std::filesystem::path& path,
   const Function traced = trace.build([&] {
     std::vector<Value> results;
     for (const OnnxValue& result : importer.run(arguments)) {
-      results.push_back(result.plain());
+      append_tensors(result, results);
     }
     return results;
   });

@@ -61,6 +61,8 @@ struct OnnxValue::State {
   Extents extents;
   TensorType extents_type;
   std::shared_ptr<const Quantized> quantized;
+  std::optional<std::vector<OnnxValue>> elements;
+  bool is_nothing = false;
 };
 
 OnnxValue::OnnxValue(Value value) : state_(std::make_shared<State>()) {
@@ -98,7 +100,33 @@ OnnxValue OnnxValue::dequantized(OnnxValue value, Quantized from) {
   return value;
 }
 
+OnnxValue OnnxValue::sequence(std::vector<OnnxValue> elements) {
+  OnnxValue result{Value()};
+  result.state_->elements = std::move(elements);
+  return result;
+}
+
+OnnxValue OnnxValue::nothing() {
+  OnnxValue result{Value()};
+  result.state_->is_nothing = true;
+  return result;
+}
+
+bool OnnxValue::is_nothing() const { return state_ && state_->is_nothing; }
+
+const std::vector<OnnxValue>* OnnxValue::elements() const {
+  return state_ && state_->elements ? &*state_->elements : nullptr;
+}
+
+void OnnxValue::expect_tensor() const {
+  if (!state_->elements && !state_->is_nothing) return;
+  throw Error(ErrorCode::kUnsupported, "",
+              "{} stands where only a tensor can be",
+              state_->elements ? "a sequence" : "an optional without a value");
+}
+
 TensorType OnnxValue::type() const {
+  expect_tensor();
   if (state_->plain.is_defined()) return state_->plain.type();
   if (!state_->last.is_defined()) return state_->extents_type;
   const TensorType& type = state_->last.type();
@@ -107,6 +135,7 @@ TensorType OnnxValue::type() const {
 }
 
 Value OnnxValue::plain() const {
+  expect_tensor();
   if (state_->plain.is_defined()) return state_->plain;
   if (state_->last.is_defined()) {
     Value made =
@@ -136,6 +165,9 @@ bool OnnxValue::is_channels_last() const {
 }
 
 bool OnnxValue::is_known() const {
+  if (const auto* all = elements()) {
+    return std::ranges::all_of(*all, &OnnxValue::is_known);
+  }
   return state_ && state_->plain.is_defined() && !state_->plain.is_staged();
 }
 
@@ -145,7 +177,7 @@ bool OnnxValue::is_symbolic() const {
 
 std::optional<Extents> OnnxValue::extents() const {
   if (is_symbolic()) return state_->extents;
-  if (!is_known()) return std::nullopt;
+  if (!is_known() || elements() != nullptr) return std::nullopt;
   const Tensor& tensor = state_->plain.tensor();
   if (tensor.shape().rank() > 1 || !is_integer(tensor.dtype())) {
     return std::nullopt;

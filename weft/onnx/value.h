@@ -42,8 +42,20 @@ class OnnxValue {
   static OnnxValue of(Extents extents, bool is_scalar, DType dtype);
   // A value in the order that it is there in.
   static OnnxValue dequantized(OnnxValue value, Quantized from);
+  // A sequence of tensors, which exists while importing only: its length and
+  // the place of each element are known.
+  static OnnxValue sequence(std::vector<OnnxValue> elements);
+  // An optional that holds nothing.
+  static OnnxValue nothing();
 
   bool is_defined() const { return state_ != nullptr; }
+  bool is_nothing() const;
+  // Null for a tensor.
+  const std::vector<OnnxValue>* elements() const;
+
+  // What follows is of tensors. type(), plain() and last() throw
+  // Error(kUnsupported) for a sequence, and for what holds nothing.
+  //
   // Its dims stand in the order that ONNX has them.
   TensorType type() const;
   int rank() const { return type().shape.rank(); }
@@ -56,7 +68,7 @@ class OnnxValue {
   bool is_channels_last() const;
 
   // A tensor that is known while importing: all of it is there, and it does not
-  // depend on the graph's inputs.
+  // depend on the graph's inputs. So is a sequence of such.
   bool is_known() const;
   // Integers that are known, or dims with symbols; nothing for others.
   std::optional<Extents> extents() const;
@@ -65,6 +77,7 @@ class OnnxValue {
 
  private:
   struct State;
+  void expect_tensor() const;
   std::shared_ptr<State> state_;
 };
 

@@ -7,6 +7,7 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/join.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
@@ -33,6 +34,23 @@ void set_values(OnnxNode& node, const std::vector<OnnxValue>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) node.set(i, values[i]);
 }
 
+// What a branch returns. How long a sequence is, and whether an optional holds
+// something, only a condition that is known says.
+std::vector<Value> branch_values(const OnnxNode& node,
+                                 const GraphProto& graph) {
+  std::vector<Value> values;
+  for (const OnnxValue& each : node.run(graph, {})) {
+    if (each.elements() != nullptr || each.is_nothing()) {
+      throw node.unsupported(
+          "chooses between sequences or optionals by what is computed from "
+          "inputs of the graph, but shapes and constants must not depend on "
+          "them");
+    }
+    values.push_back(each.plain());
+  }
+  return values;
+}
+
 // A condition that is known chooses now, as exporters' leftovers do.
 void import_if(OnnxNode& node) {
   const GraphProto& then = node.graph("then_branch");
@@ -42,8 +60,8 @@ void import_if(OnnxNode& node) {
         node, node.run(node.known(0).item() != 0 ? then : otherwise, {}));
   }
   node.set_all(cond(
-      as_truth(node.input(0)), [&] { return plain_values(node.run(then, {})); },
-      [&] { return plain_values(node.run(otherwise, {})); }));
+      as_truth(node.input(0)), [&] { return branch_values(node, then); },
+      [&] { return branch_values(node, otherwise); }));
 }
 
 // What a loop's body takes: the step, the condition, and what is carried.
@@ -103,7 +121,58 @@ void run_conditional_loop(OnnxNode& node, const LoopOperands& loop,
   node.set_all({results.begin() + 2, results.end()});
 }
 
+// A loop that carries sequences, whose lengths change from step to step: each
+// step is imported by itself, so their number and the condition must be known.
+void unroll_loop(OnnxNode& node) {
+  const GraphProto& body = node.graph("body");
+  constexpr std::int64_t kMostSteps = 4096;
+  const std::int64_t steps = node.has(0) ? node.known_integer(0) : kMostSteps;
+  bool goes_on = !node.has(1) || node.known(1).item() != 0;
+  std::vector<OnnxValue> carried;
+  for (std::size_t i = 2; i < node.operand_count(); ++i) {
+    carried.push_back(node.operand(i));
+  }
+  if (body.outputs.size() < carried.size() + 1) {
+    throw node.damaged("the body returns {} values", body.outputs.size());
+  }
+  std::vector<std::vector<Value>> outputs(body.outputs.size() - 1 -
+                                          carried.size());
+  for (std::int64_t step = 0; step < steps && goes_on; ++step) {
+    if (step == kMostSteps) {
+      throw node.unsupported("carries a sequence through more than {} steps",
+                             kMostSteps);
+    }
+    std::vector<OnnxValue> arguments = {Value(Tensor::scalar(step)),
+                                        Value(Tensor::scalar(true))};
+    arguments.insert(arguments.end(), carried.begin(), carried.end());
+    const std::vector<OnnxValue> made = node.run(body, arguments);
+    if (!made[0].is_known()) {
+      throw node.unsupported(
+          "carries a sequence through steps whose number depends on what they "
+          "compute");
+    }
+    goes_on = made[0].plain().tensor().item() != 0;
+    std::copy_n(made.begin() + 1, carried.size(), carried.begin());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Value output = made[1 + carried.size() + i].plain();
+      Shape shape{1};
+      for (const Dim dim : output.shape()) shape.push_back(dim);
+      outputs[i].push_back(reshaped(output, shape));
+    }
+  }
+  set_values(node, carried);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) {
+      throw node.unsupported("collects results of no steps");
+    }
+    node.set(carried.size() + i, concat(outputs[i], 0));
+  }
+}
+
 void import_loop(OnnxNode& node) {
+  for (std::size_t i = 2; i < node.operand_count(); ++i) {
+    if (node.operand(i).elements() != nullptr) return unroll_loop(node);
+  }
   const GraphProto& body = node.graph("body");
   LoopOperands loop;
   for (std::size_t i = 2; i < node.operand_count(); ++i) {
@@ -209,7 +278,7 @@ void register_onnx_control(OnnxRegistry& ops) {
   using namespace onnx;
   ops.add({.name = "If", .since = 1, .import = import_if});
   ops.add({.name = "Loop", .since = 1, .import = import_loop});
-  // Opset 8 had a batch axis of its own.
+  // Opset 8 had a batch axis of its own (batched_scans.cpp).
   ops.add({.name = "Scan", .since = 9, .import = import_scan});
 }
 

@@ -6,8 +6,10 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/control.h"
 #include "weft/ops/dynamic_slice.h"
 #include "weft/ops/index.h"
+#include "weft/ops/join.h"
 #include "weft/ops/pick.h"
 #include "weft/ops/rounding.h"
 #include "weft/ops/scatter.h"
@@ -83,6 +85,49 @@ void import_gather_nd(OnnxNode& node) {
       gather_nd(node.input(0), node.input(1), node.integer("batch_dims", 0)));
 }
 
+// Factors that come to one place multiply, so the updates are gone through one
+// by one: in x[d…, rest…], tuples [q…, k] name rows that updates [q…, rest…]
+// multiply. Takes a step of a loop for each tuple.
+Value multiplied_rows(const Value& x, const Value& tuples,
+                      const Value& updates) {
+  const int rank = tuples.shape().rank();
+  const Dim length = tuples.shape()[rank - 1];
+  Shape row{-1};
+  for (int i = rank - 1; i < updates.shape().rank(); ++i) {
+    row.push_back(updates.shape()[i]);
+  }
+  return scan(
+      {x}, {reshape(tuples, {-1, 1, length}), reshape(updates, row)},
+      [](const std::vector<Value>& now, const std::vector<Value>& update) {
+        const Value before = gather_nd(now[0], update[0]);
+        return std::vector<Value>{scatter_nd(
+            now[0], update[0], before * reshape(update[1], before.shape()))};
+      })[0];
+}
+
+// The places that indices along an axis name, as tuples.
+Value tuples_of(const Value& indices, int axis) {
+  const Shape& shape = indices.shape();
+  Shape with_tuples = shape;
+  with_tuples.push_back(1);
+  std::vector<Value> parts;
+  for (int i = 0; i < shape.rank(); ++i) {
+    Shape along;
+    along.resize(shape.rank(), 1);
+    along[i] = shape[i];
+    const Value part =
+        i == axis ? indices
+                  : broadcast_to(
+                        reshape(iota(shape[i], indices.dtype()), along), shape);
+    parts.push_back(reshape(part, with_tuples));
+  }
+  return concat(parts, shape.rank());
+}
+
+bool multiplies(const OnnxNode& node) {
+  return node.text("reduction", "none") == "mul";
+}
+
 ScatterMode mode_of(const OnnxNode& node) {
   const std::string reduction = node.text("reduction", "none");
   if (reduction == "none") return ScatterMode::kSet;
@@ -97,6 +142,10 @@ void import_scatter_elements(OnnxNode& node) {
   const Value indices = node.input(1);
   const int rank = x.shape().rank();
   const int axis = node.axis("axis", 0, rank);
+  if (multiplies(node)) {
+    return node.set(
+        multiplied_rows(x, tuples_of(indices, axis), node.input(2)));
+  }
   const Value part = beginning_like(x, indices.shape(), axis);
   const Value changed =
       put_along_axis(part, indices, node.input(2), axis, mode_of(node));
@@ -107,6 +156,10 @@ void import_scatter_elements(OnnxNode& node) {
 }
 
 void import_scatter_nd(OnnxNode& node) {
+  if (multiplies(node)) {
+    return node.set(
+        multiplied_rows(node.input(0), node.input(1), node.input(2)));
+  }
   node.set(
       scatter_nd(node.input(0), node.input(1), node.input(2), mode_of(node)));
 }

@@ -48,13 +48,6 @@ void import_non_zero(OnnxNode& node) {
   node.set(Value(indices));
 }
 
-// Optional values are there, or are left out, by the model alone.
-void import_has_element(OnnxNode& node) {
-  node.set(Value(Tensor::scalar(node.has(0))));
-}
-
-void import_get_element(OnnxNode& node) { node.set(node.operand(0)); }
-
 // These two of the traditional models select.
 void import_array_feature_extractor(OnnxNode& node) {
   const Value x = node.input(0);
@@ -78,8 +71,6 @@ void register_onnx_selections(OnnxRegistry& ops) {
   using namespace onnx;
   ops.add({.name = "Compress", .import = import_compress});
   ops.add({.name = "NonZero", .import = import_non_zero});
-  ops.add({.name = "OptionalHasElement", .import = import_has_element});
-  ops.add({.name = "OptionalGetElement", .import = import_get_element});
   ops.add({.name = "ArrayFeatureExtractor",
            .domain = "ai.onnx.ml",
            .since = 1,
