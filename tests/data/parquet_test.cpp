@@ -77,14 +77,20 @@ TEST(ParquetFile, ReadsDecimalsAndMomentsOfOlderPrograms) {
 TEST(ParquetFile, NamesWhatNoTableHas) {
   const ParquetFile file(sample("nested.parquet"));
   for (const auto& [place, name] : std::vector<std::pair<int, std::string>>{
-           {1, "'tags' is of type nested"},
-           {2, "'place' is of type nested"},
+           {1, "'tags' is of type list"},
            {3, "'raw' is of type FIXED_LEN_BYTE_ARRAY"}}) {
     expect_error(
         ErrorCode::kUnsupported, {"nested.parquet", name},
         [&, column = place] { file.check(static_cast<std::size_t>(column)); });
   }
   file.check(0);
+}
+
+TEST(ParquetFile, FieldsOfAStructureAreColumns) {
+  ParquetFile file(sample("nested.parquet"));
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"size", "tags", "place.x",
+                                                    "raw", "label"}));
+  EXPECT_EQ(column("place.x", file), (std::vector<std::string>{"1", "2"}));
 }
 
 TEST(ParquetFile, DamageIsLoud) {
@@ -177,11 +183,11 @@ TEST(ParquetReader, IgnoredColumnsMayBeOfAnyType) {
                       .folder = sample("nested.parquet"),
                       .options = {{"ignore", ignored}}});
   };
-  EXPECT_EQ(open("tags,place,raw").train->size(), 1);
-  expect_error(ErrorCode::kUnsupported, {"'place'", "data.ignore"},
-               [&] { open("tags,raw"); });
-  expect_error(ErrorCode::kInvalidArgument, {"'place_'", "'place'"},
-               [&] { open("tags,raw,place,place_"); });
+  EXPECT_EQ(open("tags,place.x,raw").train->size(), 1);
+  expect_error(ErrorCode::kUnsupported, {"'tags'", "data.ignore"},
+               [&] { open("place.x,raw"); });
+  expect_error(ErrorCode::kInvalidArgument, {"'place'", "'place.x'"},
+               [&] { open("tags,raw,place"); });
 }
 
 // What a batch is made of lies in the row groups that are mixed.

@@ -40,25 +40,28 @@ ColumnFit::ColumnFit(TableColumn column, std::size_t place)
     : column_(std::move(column)), place_(place) {}
 
 void ColumnFit::look(const Records& records, std::size_t row) {
-  const std::string_view field = records.field(row, place_);
   const bool may_be_names = column_.is_by_content || column_.is_category;
   // A missing value says nothing about the kind of its column.
-  if (is_missing(field)) {
+  if (records.is_missing(row, place_)) {
     column_.has_indicator = true;
     return;
   }
   ++known_;
   if (column_.is_by_content || !column_.is_category) {
-    if (is_number(field)) {
+    double ignored = 0;
+    if (records.number(row, place_, ignored)) {
       ++numbers_;
       // With a number among them they are no names, which need not be kept.
       if (column_.is_by_content) return names_.clear();
     } else if (other_place_.empty()) {
-      other_ = field;
+      NumberText memory;
+      other_ = records.text(row, place_, memory);
       other_place_ = records.place(row);
     }
   }
   if (!may_be_names || numbers_ > 0 || names_.size() > kMostCategories) return;
+  NumberText memory;
+  const std::string_view field = records.text(row, place_, memory);
   if (names_.find(field) == names_.end()) names_.emplace(field);
 }
 
@@ -94,8 +97,7 @@ void ColumnFit::decide(const std::string& where) {
 
 bool ColumnFit::known_number(const Records& records, std::size_t row,
                              double& value) const {
-  const std::string_view field = records.field(row, place_);
-  return !is_missing(field) && parse_number(field, value);
+  return !records.is_missing(row, place_) && records.number(row, place_, value);
 }
 
 void ColumnFit::add_to_mean(const Records& records, std::size_t row) {

@@ -50,8 +50,26 @@ void write_numbers(std::span<const Number> numbers, ParquetTexts& texts) {
   }
 }
 
-void write(const ParquetValues& values, ParquetKind kind, std::size_t rows,
-           ParquetTexts& texts) {
+// The same bits, without a sign.
+std::span<const std::uint64_t> unsigned_numbers(const ParquetValues& values,
+                                                std::size_t rows) {
+  return {reinterpret_cast<const std::uint64_t*>(values.integers), rows};
+}
+
+template <class Number>
+void add(std::span<const Number> added, NumberColumn& numbers) {
+  auto* all = std::get_if<std::vector<Number>>(&numbers.values);
+  // A column without numbers has no type yet.
+  if (all == nullptr) all = &numbers.values.emplace<std::vector<Number>>();
+  all->insert(all->end(), added.begin(), added.end());
+}
+
+}  // namespace
+
+void ParquetFile::write_texts(std::size_t i, ParquetTexts& texts) const {
+  const ParquetValues& values = values_[i];
+  const ParquetKind kind = this->kind(reading_[i]);
+  const std::size_t rows = rows_;
   texts.is_text = kind == ParquetKind::kText || kind == ParquetKind::kBool;
   texts.values.clear();
   texts.memory.clear();
@@ -67,11 +85,7 @@ void write(const ParquetValues& values, ParquetKind kind, std::size_t rows,
     case ParquetKind::kInteger:
       return write_numbers(std::span(values.integers, rows), texts);
     case ParquetKind::kUnsigned:
-      // The same bits, without a sign.
-      return write_numbers(
-          std::span(reinterpret_cast<const std::uint64_t*>(values.integers),
-                    rows),
-          texts);
+      return write_numbers(unsigned_numbers(values, rows), texts);
     case ParquetKind::kFloat:
       return write_numbers(std::span(values.floats, rows), texts);
     case ParquetKind::kDouble:
@@ -88,8 +102,6 @@ void write(const ParquetValues& values, ParquetKind kind, std::size_t rows,
   }
   WEFT_CHECK(false, "a column that is not read");
 }
-
-}  // namespace
 
 ParquetFile::ParquetFile(const std::filesystem::path& path)
     : where_(path.string()), map_(path), functions_(&functions()) {
@@ -153,17 +165,50 @@ void ParquetFile::begin(std::size_t group, std::vector<std::size_t> columns) {
   }
 }
 
-std::int64_t ParquetFile::next(std::int64_t most,
-                               std::vector<ParquetTexts>& columns) {
+std::int64_t ParquetFile::next(std::int64_t most) {
   const ParquetValues* values = nullptr;
   const std::int64_t rows = functions_->read(file_.get(), most, &values);
   if (rows < 0) fail();
-  columns.resize(reading_.size());
-  for (std::size_t i = 0; i < reading_.size(); ++i) {
-    write(values[i], kind(reading_[i]), static_cast<std::size_t>(rows),
-          columns[i]);
-  }
+  values_ = {values, reading_.size()};
+  rows_ = static_cast<std::size_t>(rows);
   return rows;
+}
+
+std::int64_t ParquetFile::next(std::int64_t most,
+                               std::vector<ParquetTexts>& columns) {
+  const std::int64_t rows = next(most);
+  columns.resize(reading_.size());
+  for (std::size_t i = 0; i < reading_.size(); ++i) write_texts(i, columns[i]);
+  return rows;
+}
+
+void ParquetFile::add_numbers(std::size_t i, NumberColumn& numbers) const {
+  const ParquetValues& values = values_[i];
+  numbers.is_known.insert(numbers.is_known.end(), values.is_known,
+                          values.is_known + rows_);
+  switch (kind(reading_[i])) {
+    case ParquetKind::kInteger:
+      return add(std::span(values.integers, rows_), numbers);
+    case ParquetKind::kUnsigned:
+      return add(unsigned_numbers(values, rows_), numbers);
+    case ParquetKind::kFloat: {
+      std::vector<double> doubles;
+      doubles.reserve(rows_);
+      for (std::size_t row = 0; row < rows_; ++row) {
+        doubles.push_back(number_of_float(values.floats[row]));
+      }
+      return add(std::span<const double>(doubles), numbers);
+    }
+    case ParquetKind::kDouble:
+      return add(std::span(values.doubles, rows_), numbers);
+    default:
+      WEFT_CHECK(false, "a column that has no numbers");
+  }
+}
+
+bool has_numbers(ParquetKind kind) {
+  return kind == ParquetKind::kInteger || kind == ParquetKind::kUnsigned ||
+         kind == ParquetKind::kFloat || kind == ParquetKind::kDouble;
 }
 
 std::vector<std::filesystem::path> parquet_files(

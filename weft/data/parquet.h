@@ -1,5 +1,5 @@
-// Parquet files, as rows of texts: what a table (table.h) and statistics
-// (weft/validation) are made of.
+// Parquet files, as numbers and texts, which a table (table.h) is made of, or
+// as texts alone, of which statistics (weft/validation) are.
 //
 // Arrow reads them, through libweft_arrow.so: tools/arrow.sh brings it, and the
 // next build makes the library.
@@ -17,6 +17,7 @@
 
 #include "weft/base/file.h"
 #include "weft/data/arrow/functions.h"
+#include "weft/data/number_column.h"
 
 namespace weft {
 
@@ -40,8 +41,8 @@ class ParquetFile {
   const std::string& where() const { return where_; }
   std::vector<std::string> names() const;
   ParquetKind kind(std::size_t column) const;
-  // Throws Error(kUnsupported) naming the column and its type for one that is
-  // nested, or of a type that no row of a table has.
+  // Throws Error(kUnsupported) naming the column and its type for a list, a
+  // map, or one of a type that no row of a table has.
   void check(std::size_t column) const;
 
   std::size_t groups() const;
@@ -51,8 +52,15 @@ class ParquetFile {
   // Each must have passed check(). Memory is that of the columns of one group,
   // packed.
   void begin(std::size_t group, std::vector<std::size_t> columns);
-  // Up to `most` rows as texts, which live until the next call; 0 at the end of
-  // the group. Throws Error(kDataLoss) for damage.
+  // The next rows, at most so many; 0 at the end of the group. Throws
+  // Error(kDataLoss) for damage.
+  std::int64_t next(std::int64_t most);
+  // What next() has come to, which lives until it is called again: a column of
+  // those that begin() was given, by its place there. Numbers are added behind
+  // those that `numbers` has; the column has_numbers().
+  void add_numbers(std::size_t i, NumberColumn& numbers) const;
+  void write_texts(std::size_t i, ParquetTexts& texts) const;
+  // next(), with all columns as texts.
   std::int64_t next(std::int64_t most, std::vector<ParquetTexts>& columns);
 
  private:
@@ -69,7 +77,12 @@ class ParquetFile {
   std::unique_ptr<void, Closer> file_;
   std::span<const ParquetColumn> columns_;
   std::vector<std::size_t> reading_;
+  std::span<const ParquetValues> values_;
+  std::size_t rows_ = 0;  // that are in values_
 };
+
+// Whether the values of a column are numbers, and not texts or truths.
+bool has_numbers(ParquetKind kind);
 
 // The Parquet files that `path` is: itself, or those in the folder by their
 // names, as programs write tables in parts. None if there are none.

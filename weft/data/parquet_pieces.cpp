@@ -13,6 +13,33 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+// Adds the rows that `file` has come to, `row` of them being before it. Columns
+// stand at `places` of the table, and have numbers where `numbers` says so.
+void add_rows(const ParquetFile& file, const std::vector<std::size_t>& places,
+              const std::vector<std::size_t>& numbers, std::int64_t row,
+              std::int64_t count, Records& records) {
+  struct Text {
+    std::size_t place;
+    ParquetTexts texts;
+  };
+  std::vector<Text> texts;
+  texts.reserve(places.size());
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    if (std::ranges::binary_search(numbers, places[c])) {
+      file.add_numbers(c, records.numbers(places[c]));
+    } else {
+      file.write_texts(c, texts.emplace_back(places[c]).texts);
+    }
+  }
+  std::vector<std::string_view> fields(records.names().size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (const Text& text : texts) {
+      fields[text.place] = text.texts.values[static_cast<std::size_t>(i)];
+    }
+    records.add(fields, static_cast<std::size_t>(++row));
+  }
+}
+
 }  // namespace
 
 ParquetPieces::ParquetPieces(const std::vector<std::filesystem::path>& files,
@@ -81,20 +108,18 @@ void ParquetPieces::with(std::size_t number,
     places.push_back(read_[c]);
     read.push_back(columns_[piece.file][c]);
   }
-  Records records(file.where(), names_);
+  std::vector<std::size_t> numbers;
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    if (has_numbers(file.kind(read[c]))) numbers.push_back(places[c]);
+  }
+  Records records(file.where(), names_, numbers);
   {
     const std::lock_guard lock(mutex_);
     file.begin(piece.group, std::move(read));
-    std::vector<ParquetTexts> texts;
-    std::vector<std::string_view> fields(names_.size());
     std::int64_t row = piece.first_row;
-    while (const std::int64_t count = file.next(kRowsAtOnce, texts)) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        for (std::size_t c = 0; c < places.size(); ++c) {
-          fields[places[c]] = texts[c].values[static_cast<std::size_t>(i)];
-        }
-        records.add(fields, static_cast<std::size_t>(++row));
-      }
+    while (const std::int64_t count = file.next(kRowsAtOnce)) {
+      add_rows(file, places, numbers, row, count, records);
+      row += count;
     }
   }
   use(records);

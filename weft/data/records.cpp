@@ -47,14 +47,39 @@ Records::Records(std::string_view text, std::string where,
         names_.push_back(std::to_string(i));
       }
     }
+    if (places_.empty()) place_columns({});
     views.assign(fields.begin(), fields.end());
     add(views, reader.line());
   }
 }
 
-Records::Records(std::string where, std::vector<std::string> names)
+Records::Records(std::string where, std::vector<std::string> names,
+                 std::span<const std::size_t> numbers)
     : where_(std::move(where)), has_header_(true) {
   take_names(names, where_);
+  place_columns(numbers);
+}
+
+void Records::place_columns(std::span<const std::size_t> numbers) {
+  places_.resize(names_.size());
+  numbers_.resize(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    places_[numbers[i]] = {.is_number = true, .number = i};
+  }
+  std::size_t texts = 0;
+  for (Place& place : places_) {
+    if (!place.is_number) place.number = texts++;
+  }
+}
+
+NumberColumn& Records::numbers(std::size_t column) {
+  WEFT_CHECK(places_[column].is_number);
+  return numbers_[places_[column].number];
+}
+
+const NumberColumn* Records::find_numbers(std::size_t column) const {
+  const Place& place = places_[column];
+  return place.is_number ? &numbers_[place.number] : nullptr;
 }
 
 void Records::take_names(const std::vector<std::string>& fields,
@@ -75,20 +100,41 @@ void Records::add(std::span<const std::string_view> fields, std::size_t line) {
                 "{} fields, where there are {} columns", fields.size(),
                 names_.size());
   }
-  for (const std::string_view field : fields) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (places_[i].is_number) continue;
     // All fields share one string: a string each would take more memory than
     // most fields.
-    text_ += field;
+    text_ += fields[i];
     ends_.push_back(text_.size());
   }
   lines_.push_back(line);
 }
 
 std::string_view Records::field(std::size_t row, std::size_t column) const {
+  WEFT_CHECK(!places_[column].is_number);
   // A field begins where the one before it ends, be that of the record before.
-  const std::size_t i = row * names_.size() + column;
+  const std::size_t i =
+      row * (names_.size() - numbers_.size()) + places_[column].number;
   const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
   return std::string_view(text_).substr(begin, ends_[i] - begin);
+}
+
+std::string_view Records::text(std::size_t row, std::size_t column,
+                               NumberText& memory) const {
+  const NumberColumn* numbers = find_numbers(column);
+  return numbers != nullptr ? numbers->text(row, memory) : field(row, column);
+}
+
+bool Records::is_missing(std::size_t row, std::size_t column) const {
+  const NumberColumn* numbers = find_numbers(column);
+  return numbers != nullptr ? numbers->is_missing(row)
+                            : weft::is_missing(field(row, column));
+}
+
+bool Records::number(std::size_t row, std::size_t column, double& value) const {
+  const NumberColumn* numbers = find_numbers(column);
+  return numbers != nullptr ? numbers->number(row, value)
+                            : parse_number(field(row, column), value);
 }
 
 std::size_t Records::column(std::string_view name) const {

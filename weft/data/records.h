@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/data/number_column.h"
+
 namespace weft {
 
 struct RecordsFormat {
@@ -32,16 +34,28 @@ class Records {
           const RecordsFormat& format = {});
 
   // None yet, of columns that the format names: records are added, and may
-  // stand in another order of columns in another part. Throws Error(kDataLoss)
-  // for two columns of one name.
-  Records(std::string where, std::vector<std::string> names);
-  // Fields are one per column; `line` is what place() tells of them.
+  // stand in another order of columns in another part. The columns at the
+  // places `numbers` have values of their own. Throws Error(kDataLoss) for two
+  // columns of one name.
+  Records(std::string where, std::vector<std::string> names,
+          std::span<const std::size_t> numbers = {});
+  // Fields are one per column; those of columns of numbers are not kept. `line`
+  // is what place() tells of them.
   void add(std::span<const std::string_view> fields, std::size_t line);
+  // A column of numbers, which whoever adds records fills beside: one a record.
+  NumberColumn& numbers(std::size_t column);
 
   const std::vector<std::string>& names() const { return names_; }
   bool has_header() const { return has_header_; }
   std::size_t rows() const { return lines_.size(); }
+  // A field of a column that has texts.
   std::string_view field(std::size_t row, std::size_t column) const;
+  // A field of any column; `memory` holds it where it is a number.
+  std::string_view text(std::size_t row, std::size_t column,
+                        NumberText& memory) const;
+  bool is_missing(std::size_t row, std::size_t column) const;
+  // False for what is no finite number.
+  bool number(std::size_t row, std::size_t column, double& value) const;
 
   // Throws Error(kInvalidArgument) with the nearest name.
   std::size_t column(std::string_view name) const;
@@ -52,10 +66,20 @@ class Records {
  private:
   void take_names(const std::vector<std::string>& fields,
                   const std::string& place);
+  // All columns have texts, but those at these places.
+  void place_columns(std::span<const std::size_t> numbers);
+  const NumberColumn* find_numbers(std::size_t column) const;
 
   std::string where_;
   bool has_header_ = false;
   std::vector<std::string> names_;
+  // For each column its place among those of texts, or among `numbers_`.
+  struct Place {
+    bool is_number = false;
+    std::size_t number = 0;
+  };
+  std::vector<Place> places_;
+  std::vector<NumberColumn> numbers_;
   // Fields stand one behind the other in one text, which takes a fraction of
   // what strings of their own would.
   std::string text_;

@@ -51,13 +51,9 @@ class Table final : public Dataset {
     const std::vector<std::size_t> places = columns.places_in(records);
     const auto width = static_cast<std::size_t>(columns.width());
     rows_.resize(records.rows() * width);
-    std::vector<std::string_view> fields(places.size());
     for (std::size_t row = 0; row < records.rows(); ++row) {
-      for (std::size_t i = 0; i < places.size(); ++i) {
-        // Fields are brought into the order of the training part's columns.
-        fields[i] = records.field(row, places[i]);
-      }
-      columns.encode(fields, rows_.data() + row * width, records.place(row));
+      // Fields are brought into the order of the training part's columns.
+      columns.encode(records, row, places, rows_.data() + row * width);
     }
   }
 

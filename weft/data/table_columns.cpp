@@ -14,24 +14,59 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The number of a category, or -1 for one that the training part has not.
-std::int64_t category_of(const TableColumn& column, std::string_view field,
-                         std::string_view where) {
+// The fields of a row, which come as texts or stand in records.
+struct TextFields {
+  std::span<const std::string_view> fields;
+  std::string_view place;
+
+  bool is_missing(std::size_t i) const { return weft::is_missing(fields[i]); }
+  bool number(std::size_t i, double& value) const {
+    return parse_number(fields[i], value);
+  }
+  std::string_view text(std::size_t i, NumberText&) const { return fields[i]; }
+  std::string where() const { return std::string(place); }
+};
+
+struct RecordFields {
+  const Records& records;
+  std::size_t record;
+  std::span<const std::size_t> places;
+
+  bool is_missing(std::size_t i) const {
+    return records.is_missing(record, places[i]);
+  }
+  bool number(std::size_t i, double& value) const {
+    return records.number(record, places[i], value);
+  }
+  std::string_view text(std::size_t i, NumberText& memory) const {
+    return records.text(record, places[i], memory);
+  }
+  std::string where() const { return records.place(record); }
+};
+
+constexpr std::int64_t kNewCategory = -1;
+constexpr std::int64_t kOtherKind = -2;
+
+// The number of a category; names where there were only names may be new, but a
+// number is another kind.
+std::int64_t category_of(const TableColumn& column, std::string_view field) {
   if (is_missing(field)) field = kMissingCategory;
-  // fit_category() has left them in order.
+  // ColumnFit has left them in order.
   const auto found = std::ranges::lower_bound(column.categories, field);
   if (found != column.categories.end() && *found == field) {
     return found - column.categories.begin();
   }
-  // Names where there were only names may be new; a number is another kind.
   double number = 0;
-  if (column.is_by_content && parse_number(field, number)) {
-    throw Error(ErrorCode::kDataLoss, std::string(where),
-                "{}: {} is a number, where the training part has names",
-                call_column(column.name), shown(field))
-        .hint("name the column in data.categories");
-  }
-  return -1;
+  return column.is_by_content && parse_number(field, number) ? kOtherKind
+                                                             : kNewCategory;
+}
+
+Error other_kind(const TableColumn& column, std::string_view field,
+                 const std::string& where) {
+  return Error(ErrorCode::kDataLoss, where,
+               "{}: {} is a number, where the training part has names",
+               call_column(column.name), shown(field))
+      .hint("name the column in data.categories");
 }
 
 }  // namespace
@@ -145,22 +180,27 @@ std::vector<std::size_t> TableColumns::places_in(const Records& records) const {
   return places;
 }
 
-void TableColumns::encode(std::span<const std::string_view> fields, float* row,
-                          std::string_view where) const {
+template <class Fields>
+void TableColumns::encode_fields(const Fields& fields, float* row) const {
   float* number = row;
   float* indicator = row + numbers_;
   float* category = indicator + indicators_;
+  NumberText memory;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const TableColumn& column = columns_[i];
     if (column.is_category) {
-      *category++ = static_cast<float>(category_of(column, fields[i], where));
+      const std::int64_t found = category_of(column, fields.text(i, memory));
+      if (found == kOtherKind) {
+        throw other_kind(column, fields.text(i, memory), fields.where());
+      }
+      *category++ = static_cast<float>(found);
       continue;
     }
-    const bool is_known = !is_missing(fields[i]);
+    const bool is_known = !fields.is_missing(i);
     // The mean is the value that says least: standardized, it is 0.
     double value = column.mean;
-    if (is_known && !parse_number(fields[i], value)) {
-      throw no_number(column.name, fields[i], where)
+    if (is_known && !fields.number(i, value)) {
+      throw no_number(column.name, fields.text(i, memory), fields.where())
           .detail("it is a column of numbers in the training part");
     }
     // That a value is missing may itself tell something.
@@ -170,11 +210,22 @@ void TableColumns::encode(std::span<const std::string_view> fields, float* row,
     // A value that is no f32 would become infinity, and every loss of its batch
     // NaN.
     if (!std::isfinite(*number++)) {
-      throw Error(ErrorCode::kDataLoss, std::string(where),
+      throw Error(ErrorCode::kDataLoss, fields.where(),
                   "{}: {} is too large beside the values of the training part",
-                  call_column(column.name), fields[i]);
+                  call_column(column.name), fields.text(i, memory));
     }
   }
+}
+
+void TableColumns::encode(std::span<const std::string_view> fields, float* row,
+                          std::string_view where) const {
+  encode_fields(TextFields{fields, where}, row);
+}
+
+void TableColumns::encode(const Records& records, std::size_t record,
+                          std::span<const std::size_t> places,
+                          float* row) const {
+  encode_fields(RecordFields{records, record, places}, row);
 }
 
 }  // namespace weft

@@ -72,8 +72,13 @@ class TableColumns {
   // Error(kDataLoss) with `where` for a field of another kind than in training.
   void encode(std::span<const std::string_view> fields, float* row,
               std::string_view where) const;
+  // The same of a record, whose `places` are those of places_in().
+  void encode(const Records& records, std::size_t record,
+              std::span<const std::size_t> places, float* row) const;
 
  private:
+  template <class Fields>
+  void encode_fields(const Fields& fields, float* row) const;
   void fit(const RecordPieces& records, RowFilter training,
            const TableOptions& options, std::vector<ColumnFit>& fits);
   void count();

@@ -13,20 +13,6 @@ namespace {
 // More classes than this are measurements, not classes.
 constexpr double kMostNumberedClasses = 65536;
 
-float number_of(std::string_view text, const std::string& where) {
-  double value = 0;
-  if (!parse_number(text, value)) {
-    throw Error(ErrorCode::kDataLoss, where,
-                "label '{}' is not a number, where the training part's are",
-                shown(text));
-  }
-  const auto number = static_cast<float>(value);
-  if (!std::isfinite(number)) {
-    throw Error(ErrorCode::kDataLoss, where, "label {} is too large", text);
-  }
-  return number;
-}
-
 // What labels look like, one after the other.
 class LabelLook {
  public:
@@ -121,8 +107,9 @@ void TableLabels::choose_columns(const std::vector<std::string>& names,
 }
 
 std::string_view TableLabels::text(const Records& records, std::size_t row,
-                                   std::size_t place) const {
-  std::string_view text = records.field(row, place);
+                                   std::size_t place,
+                                   NumberText& memory) const {
+  std::string_view text = records.text(row, place, memory);
   if (is_missing(text)) {
     throw Error(ErrorCode::kDataLoss, records.place(row),
                 "the label '{}' is missing", records.names()[place])
@@ -132,11 +119,32 @@ std::string_view TableLabels::text(const Records& records, std::size_t row,
   return text;
 }
 
+float TableLabels::number(const Records& records, std::size_t row,
+                          std::size_t place) const {
+  double value = 0;
+  NumberText memory;
+  if (!records.number(row, place, value) &&
+      // It throws for what is missing, and a dot that it drops may leave a
+      // number.
+      !parse_number(text(records, row, place, memory), value)) {
+    throw Error(ErrorCode::kDataLoss, records.place(row),
+                "label '{}' is not a number, where the training part's are",
+                shown(text(records, row, place, memory)));
+  }
+  const auto number = static_cast<float>(value);
+  if (!std::isfinite(number)) {
+    throw Error(ErrorCode::kDataLoss, records.place(row),
+                "label {} is too large", text(records, row, place, memory));
+  }
+  return number;
+}
+
 std::vector<std::string> TableLabels::distinct(const RecordPieces& records,
                                                std::size_t place) const {
   std::set<std::string, std::less<>> found;
   records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
-    const std::string_view label = text(piece, row, place);
+    NumberText memory;
+    const std::string_view label = text(piece, row, place, memory);
     if (found.find(label) == found.end()) found.emplace(label);
   });
   return {found.begin(), found.end()};
@@ -153,7 +161,8 @@ void TableLabels::fit_one(const RecordPieces& records, RowFilter training,
   // in the test part alone must have a number, too.
   LabelLook look;
   records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
-    look.add(text(piece, row, places_[0]));
+    NumberText memory;
+    look.add(text(piece, row, places_[0], memory));
   });
   const double largest = look.largest_class();
   if (is_named(options.categories) ||
@@ -171,22 +180,21 @@ void TableLabels::fit_one(const RecordPieces& records, RowFilter training,
 
 // Targets are scaled by what is trained on, as columns are.
 void TableLabels::fit_scale(const RecordPieces& records, RowFilter training) {
-  const auto number = [&](const Records& piece, std::size_t row) {
-    return number_of(text(piece, row, places_[0]), piece.place(row));
+  const auto told = [&](const Records& piece, std::size_t row) {
+    return number(piece, row, places_[0]);
   };
   std::size_t count = 0;
   records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
-    number(piece,
-           row);  // throws for what is none, also where it is not trained on
+    told(piece, row);  // throws for what is none, also where it is not trained
   });
   records.each(training, places_,
                [&](const Records&, std::size_t) { ++count; });
   ScaleFit fit(count);
   records.each(training, places_, [&](const Records& piece, std::size_t row) {
-    fit.add_to_mean(number(piece, row));
+    fit.add_to_mean(told(piece, row));
   });
   records.each(training, places_, [&](const Records& piece, std::size_t row) {
-    fit.add_to_deviation(number(piece, row));
+    fit.add_to_deviation(told(piece, row));
   });
   scale_ = fit.scale();
 }
@@ -214,11 +222,14 @@ TableLabels::Values TableLabels::read(const Records& records) const {
   }
   for (std::size_t row = 0; row < records.rows(); ++row) {
     for (std::size_t i = 0; i < places.size(); ++i) {
-      const std::string_view label = text(records, row, places[i]);
+      if (kind_ == Kind::kNumber) {
+        values.numbers.push_back(number(records, row, places[i]));
+        continue;
+      }
+      NumberText memory;
+      const std::string_view label = text(records, row, places[i], memory);
       if (kind_ == Kind::kSeveral) {
         values.numbers.push_back(label == positive_[i] ? 1.0f : 0.0f);
-      } else if (kind_ == Kind::kNumber) {
-        values.numbers.push_back(number_of(label, records.place(row)));
       } else if (const auto found = numbers.find(label);
                  found != numbers.end()) {
         values.classes.push_back(found->second);

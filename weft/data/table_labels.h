@@ -45,7 +45,10 @@ class TableLabels {
   enum class Kind { kClass, kNumber, kSeveral };
 
   std::string_view text(const Records& records, std::size_t row,
-                        std::size_t place) const;
+                        std::size_t place, NumberText& memory) const;
+  // Throws for a label that is no finite f32.
+  float number(const Records& records, std::size_t row,
+               std::size_t place) const;
   std::vector<std::string> distinct(const RecordPieces& records,
                                     std::size_t place) const;
   void choose_columns(const std::vector<std::string>& names,

@@ -294,21 +294,37 @@ class File {
 
  private:
   void list_columns() {
-    const parquet::SchemaDescriptor& schema = *reader_->metadata()->schema();
-    const auto& root = *schema.group_node();
-    for (int i = 0; i < root.field_count(); ++i) {
-      const auto& field = root.field(i);
-      const bool is_flat = field->is_primitive() && !field->is_repeated();
-      const int leaf = is_flat ? schema.ColumnIndex(*field) : -1;
-      names_.push_back(field->name());
-      types_.push_back(is_flat ? type_of(*schema.Column(leaf)) : "nested");
-      columns_.push_back({.kind = is_flat ? kind_of(*schema.Column(leaf))
-                                          : ParquetKind::kNone});
-      leaves_.push_back(leaf);
-    }
+    list_fields(*reader_->metadata()->schema()->group_node(), "");
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       columns_[i].name = names_[i].c_str();
       columns_[i].type = types_[i].c_str();
+    }
+  }
+
+  // The fields of a structure are columns of their own, "place.x".
+  void list_fields(const parquet::schema::GroupNode& group,
+                   const std::string& prefix) {
+    const parquet::SchemaDescriptor& schema = *reader_->metadata()->schema();
+    for (int i = 0; i < group.field_count(); ++i) {
+      const auto& field = *group.field(i);
+      const std::string name = prefix + field.name();
+      const bool is_one = !field.is_repeated();
+      if (is_one && field.is_group() && field.logical_type()->is_none() &&
+          field.converted_type() == parquet::ConvertedType::NONE) {
+        list_fields(static_cast<const parquet::schema::GroupNode&>(field),
+                    name + ".");
+        continue;
+      }
+      const bool is_flat = is_one && field.is_primitive();
+      const int leaf = is_flat ? schema.ColumnIndex(field) : -1;
+      const bool is_map = field.logical_type()->is_map();
+      names_.push_back(name);
+      types_.push_back(is_flat  ? type_of(*schema.Column(leaf))
+                       : is_map ? "map"
+                                : "list");
+      columns_.push_back({.kind = is_flat ? kind_of(*schema.Column(leaf))
+                                          : ParquetKind::kNone});
+      leaves_.push_back(leaf);
     }
   }
 
