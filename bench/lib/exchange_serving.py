@@ -27,6 +27,7 @@ SHAPES = 1000
 LOAD_S = float(os.environ.get("WEFT_SERVE_LOAD_S", 60))  # an hour: 3600
 CLIENTS = 8
 STARTS_WITHIN_S = 60
+BETWEEN_TRIES_S = 0.1
 
 # What answers beside us, and how many times its requests we must.
 PEERS = {"onnxruntime, FastAPI": 1.5, "Triton": 1.0}
@@ -61,6 +62,15 @@ def benches(where: Setting) -> list[Bench]:
             Bench((THREADS,), measured.threads),
             Bench((SHAPES_MEMORY,), measured.shapes),
             Bench((LOAD_MEMORY,), measured.long_load)]
+
+
+def has_ended(process: subprocess.Popen) -> bool:
+    """Within a moment. That it listens, a server of others tells nobody."""
+    try:
+        process.wait(BETWEEN_TRIES_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def write_function(path: Path, entry: str, graph: str,
@@ -155,9 +165,8 @@ class Measurements:
         try:
             end = time.monotonic() + STARTS_WITHIN_S
             while not self._is_up(server):
-                if process.poll() is not None or time.monotonic() > end:
+                if has_ended(process) or time.monotonic() > end:
                     raise WorkerError("the peer's server did not start")
-                time.sleep(0.1)
             yield server
         finally:
             process.terminate()

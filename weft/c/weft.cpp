@@ -14,9 +14,11 @@ struct weft_error {
 };
 
 struct weft_model {
-  explicit weft_model(const char* path)
-      : function(path),
-        whole(weft::describes_model(path) ? weft::open_model(path) : nullptr) {
+  // The file is opened and checked once for what follows.
+  explicit weft_model(weft::ExportedFile file)
+      : function(file, weft::kMainFunction),
+        whole(weft::describes_model(file) ? weft::open_model(std::move(file))
+                                          : nullptr) {
     if (whole != nullptr) description = weft::to_json(whole->description());
     outputs = function.result_types();
   }
@@ -140,7 +142,7 @@ const char* weft_error_text(const weft_error* error) {
 void weft_error_free(weft_error* error) { delete error; }
 
 weft_error* weft_model_open(const char* path, weft_model** model) {
-  return guarded([&] { *model = new weft_model(path); });
+  return guarded([&] { *model = new weft_model(weft::ExportedFile(path)); });
 }
 void weft_model_close(weft_model* model) { delete model; }
 

@@ -4,7 +4,6 @@
 
 #include "weft/base/version.h"
 #include "weft/data/description_text.h"
-#include "weft/files/exported.h"
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/export.h"
 #include "weft/train/step/step_functions.h"
@@ -92,17 +91,17 @@ class ExportedEvaluation {
 
 class FileInUse final : public ModelInUse {
  public:
-  FileInUse(const std::filesystem::path& path, const OpenModelOptions& options)
-      : file_(path), options_(options) {
-    path_ = path;
-    if (!file_.metadata().contains(kModelKey)) {
-      throw Error(ErrorCode::kUnsupported, path.string(),
+  FileInUse(ExportedFile file, const OpenModelOptions& options)
+      : file_(std::move(file)), options_(options) {
+    path_ = file_.path();
+    const std::string where = path_.string();
+    if (!describes_model(file_)) {
+      throw Error(ErrorCode::kUnsupported, where,
                   "is a function without a task and a description of its data")
           .hint(
               "weft run runs it; weft export writes such a file of a "
               "checkpoint");
     }
-    const std::string where = path.string();
     info_ = parse_checkpoint_info(file_.text(kModelKey), where);
     description_ = parse_description(file_.text(kDataKey), where);
     recipe_ = parse_recipe(info_.recipe, where + " (its recipe)");
@@ -170,18 +169,22 @@ std::unique_ptr<ModelInUse> open_model(const std::filesystem::path& path,
     return std::make_unique<CheckpointInUse>(
         load_trained(path, options.data_folder), options.recurrent_weights);
   }
+  return open_model(ExportedFile(path), options);
+}
+
+std::unique_ptr<ModelInUse> open_model(ExportedFile file,
+                                       const OpenModelOptions& options) {
   if (options.recurrent_weights != DType::kF32) {
-    throw Error(ErrorCode::kInvalidArgument, path.string(),
+    throw Error(ErrorCode::kInvalidArgument, file.path().string(),
                 "what recurrent layers multiply by was settled when it was "
                 "exported")
         .hint("weft export has the option, too");
   }
-  return std::make_unique<FileInUse>(path, options);
+  return std::make_unique<FileInUse>(std::move(file), options);
 }
 
-bool describes_model(const std::filesystem::path& path) {
-  return is_exported_function(path) &&
-         SafetensorsFile(path).metadata().contains(kModelKey);
+bool describes_model(const ExportedFile& file) {
+  return file.metadata().contains(kModelKey);
 }
 
 TextMetadata model_metadata(const CheckpointInfo& info,

@@ -21,7 +21,7 @@
 #include <functional>
 #include <memory>
 
-#include "weft/files/safetensors.h"
+#include "weft/files/exported.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/recipe/recipe.h"
@@ -80,8 +80,12 @@ class ModelInUse {
 std::unique_ptr<ModelInUse> open_model(const std::filesystem::path& path,
                                        const OpenModelOptions& options = {});
 
-// Whether a file stands alone: it has functions, and says of which data.
-bool describes_model(const std::filesystem::path& path);
+// The same of a file that stands alone, and is open already.
+std::unique_ptr<ModelInUse> open_model(ExportedFile file,
+                                       const OpenModelOptions& options = {});
+
+// Whether a file stands alone: it says beside its functions of which data.
+bool describes_model(const ExportedFile& file);
 
 // The further texts of a file that stands alone.
 TextMetadata model_metadata(const CheckpointInfo& info,
