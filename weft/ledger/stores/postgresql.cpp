@@ -6,8 +6,8 @@
 // is told not to wait for its disk is refused.
 #include <bit>
 #include <cstring>
-#include <libpq-fe.h>
 
+#include "weft/ledger/libpq.h"
 #include "weft/ledger/store.h"
 
 namespace weft {
@@ -42,12 +42,12 @@ constexpr const char* kServerColumns =
     "FROM weft_ledger_record ";
 
 struct ClearResult {
-  void operator()(PGresult* result) const { PQclear(result); }
+  void operator()(PGresult* result) const { libpq().clear(result); }
 };
 using Result = std::unique_ptr<PGresult, ClearResult>;
 
 struct CloseServer {
-  void operator()(PGconn* connection) const { PQfinish(connection); }
+  void operator()(PGconn* connection) const { libpq().finish(connection); }
 };
 using ServerConnection = std::unique_ptr<PGconn, CloseServer>;
 
@@ -128,9 +128,10 @@ class Server {
 
   // Throws LedgerDisconnected.
   void connect() {
-    connection_.reset(PQconnectdb(location_.c_str()));
-    if (PQstatus(connection_.get()) != CONNECTION_OK) {
-      throw LedgerDisconnected{one_line(PQerrorMessage(connection_.get()))};
+    connection_.reset(libpq().connectdb(location_.c_str()));
+    if (libpq().status(connection_.get()) != CONNECTION_OK) {
+      throw LedgerDisconnected{
+          one_line(libpq().errorMessage(connection_.get()))};
     }
     execute(
         "SET synchronous_commit = on; SET lock_timeout = '60s'; "
@@ -139,36 +140,37 @@ class Server {
   PGconn* get() const { return connection_.get(); }
 
   Result execute(const char* statements) {
-    return checked(Result(PQexec(connection_.get(), statements)));
+    return checked(Result(libpq().exec(connection_.get(), statements)));
   }
   // Results come in binary.
   Result query(const std::string& text,
                std::initializer_list<std::string> values) {
     std::vector<const char*> pointers;
     for (const std::string& value : values) pointers.push_back(value.c_str());
-    return checked(Result(PQexecParams(
+    return checked(Result(libpq().execParams(
         connection_.get(), text.c_str(), static_cast<int>(pointers.size()),
         /*paramTypes=*/nullptr, pointers.data(), /*paramLengths=*/nullptr,
         /*paramFormats=*/nullptr, /*resultFormat=*/1)));
   }
   void copy(const std::string& rows) {
-    if (PQputCopyData(connection_.get(), rows.data(),
-                      static_cast<int>(rows.size())) != 1) {
+    if (libpq().putCopyData(connection_.get(), rows.data(),
+                            static_cast<int>(rows.size())) != 1) {
       throw failure(nullptr);
     }
   }
   void end_copy() {
-    if (PQputCopyEnd(connection_.get(), nullptr) != 1) throw failure(nullptr);
-    Result result(PQgetResult(connection_.get()));
+    if (libpq().putCopyEnd(connection_.get(), nullptr) != 1)
+      throw failure(nullptr);
+    Result result(libpq().getResult(connection_.get()));
     // Nothing else is sent before this has come to its end.
-    while (const Result more{PQgetResult(connection_.get())}) {
+    while (const Result more{libpq().getResult(connection_.get())}) {
     }
     checked(std::move(result));
   }
 
  private:
   Result checked(Result result) {
-    switch (PQresultStatus(result.get())) {
+    switch (libpq().resultStatus(result.get())) {
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
       case PGRES_COPY_IN:
@@ -179,13 +181,14 @@ class Server {
   }
   // Throws LedgerDisconnected instead where nobody is at the other end.
   Error failure(const PGresult* result) {
-    const std::string message = one_line(PQerrorMessage(connection_.get()));
+    const std::string message =
+        one_line(libpq().errorMessage(connection_.get()));
     const char* state =
-        result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
+        result ? libpq().resultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
     // What no server has said is libpq's: it has lost the connection. 57P01 to
     // 57P03 are a server's last words.
-    if (PQstatus(connection_.get()) != CONNECTION_OK || state == nullptr ||
-        std::string_view(state).starts_with("57P0")) {
+    if (libpq().status(connection_.get()) != CONNECTION_OK ||
+        state == nullptr || std::string_view(state).starts_with("57P0")) {
       throw LedgerDisconnected{message};
     }
     return Error(code_of_state(state), "ledger", "{}", message);
@@ -197,12 +200,14 @@ class Server {
 
 std::int64_t server_number(const Result& result, int row, int column) {
   std::int64_t value = 0;
-  std::memcpy(&value, PQgetvalue(result.get(), row, column), sizeof value);
+  std::memcpy(&value, libpq().getvalue(result.get(), row, column),
+              sizeof value);
   return big_endian(value);
 }
 std::string server_text(const Result& result, int row, int column) {
-  return {PQgetvalue(result.get(), row, column),
-          static_cast<std::size_t>(PQgetlength(result.get(), row, column))};
+  return {
+      libpq().getvalue(result.get(), row, column),
+      static_cast<std::size_t>(libpq().getlength(result.get(), row, column))};
 }
 LedgerRecord server_record(const Result& result, int row) {
   LedgerRecord record{{.book = server_text(result, row, 2),
@@ -212,9 +217,9 @@ LedgerRecord server_record(const Result& result, int row) {
   record.sequence = server_number(result, row, 0);
   record.time = server_number(result, row, 1);
   // One of another length is damage, which the chain then finds.
-  if (PQgetlength(result.get(), row, 6) ==
+  if (libpq().getlength(result.get(), row, 6) ==
       static_cast<int>(record.digest.size())) {
-    std::memcpy(record.digest.data(), PQgetvalue(result.get(), row, 6),
+    std::memcpy(record.digest.data(), libpq().getvalue(result.get(), row, 6),
                 record.digest.size());
   }
   return record;
@@ -246,10 +251,10 @@ class PostgresqlLedger : public LedgerStore {
           .hint("set fsync = on in postgresql.conf");
     }
     const Result name = server_.query("SELECT name FROM weft_ledger", {});
-    if (PQntuples(name.get()) != 1) {
+    if (libpq().ntuples(name.get()) != 1) {
       throw Error(ErrorCode::kDataLoss, "ledger",
                   "the table weft_ledger has {} names, where 1 belongs",
-                  PQntuples(name.get()));
+                  libpq().ntuples(name.get()));
     }
     name_ = server_text(name, 0, 0);
   }
@@ -275,11 +280,11 @@ class PostgresqlLedger : public LedgerStore {
   void commit() override {
     const Result result = server_.execute("COMMIT");
     // A transaction that failed ends with COMMIT, too.
-    WEFT_CHECK(std::string_view(PQcmdStatus(result.get())) == "COMMIT");
+    WEFT_CHECK(std::string_view(libpq().cmdStatus(result.get())) == "COMMIT");
   }
   void rollback() noexcept override {
-    if (PQtransactionStatus(server_.get()) != PQTRANS_IDLE) {
-      const Result ignored(PQexec(server_.get(), "ROLLBACK"));
+    if (libpq().transactionStatus(server_.get()) != PQTRANS_IDLE) {
+      const Result ignored(libpq().exec(server_.get(), "ROLLBACK"));
     }
   }
 
@@ -301,7 +306,7 @@ class PostgresqlLedger : public LedgerStore {
     for (;;) {
       const Result rows = server_.query(
           text, {std::to_string(after), std::to_string(kRowsAtOnce)});
-      const int count = PQntuples(rows.get());
+      const int count = libpq().ntuples(rows.get());
       for (int row = 0; row < count; ++row) {
         LedgerRecord record = server_record(rows, row);
         after = record.sequence;
@@ -318,8 +323,9 @@ class PostgresqlLedger : public LedgerStore {
 
  private:
   static std::optional<LedgerRecord> only(const Result& result) {
-    return PQntuples(result.get()) > 0 ? std::optional(server_record(result, 0))
-                                       : std::nullopt;
+    return libpq().ntuples(result.get()) > 0
+               ? std::optional(server_record(result, 0))
+               : std::nullopt;
   }
 
   Server server_;
@@ -335,7 +341,7 @@ bool server_has_ledger(const std::string& location) {
   Server server = connected(location);
   const Result found = server.query(
       "SELECT 1 WHERE to_regclass('weft_ledger_record') IS NOT NULL", {});
-  return PQntuples(found.get()) > 0;
+  return libpq().ntuples(found.get()) > 0;
 }
 
 void make_on_server(const std::string& location, const std::string& name) {
