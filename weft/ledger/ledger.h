@@ -101,7 +101,10 @@ class Ledger {
   LedgerHead read(const LedgerHead& from,
                   const std::function<void(const LedgerRecord&)>& visit);
   LedgerHead beginning() const { return ledger_beginning(name()); }
-  // Returns once there may be records behind `after`, or after so long.
+  // Returns once there may be records behind `after`, or after so long. Looks
+  // every 50 ms, which costs a read of one row: a notification would have to
+  // come from whoever writes, and a database that older programs write too, or
+  // whose server was started again, would be waited for in vain.
   void wait(std::int64_t after, int milliseconds);
   // Without a chain being checked, for what restores damaged ones.
   LedgerStore& store() { return *store_; }
