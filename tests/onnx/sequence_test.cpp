@@ -109,6 +109,23 @@ TEST(OnnxSequence, LoopsThatAppendAreUnrolled) {
             2);
 }
 
+// Without a number of steps only the condition, which is true, would end it.
+TEST(OnnxSequence, RefusesLoopsThatNothingEnds) {
+  OnnxModel body;
+  body.input("i", {DType::kI64, {}})
+      .input("goes_on", {DType::kBool, {}})
+      .input("seen", {DType::kF32, {}})
+      .node("SequenceInsert", {"seen", "i"}, {"longer"})
+      .output("goes_on")
+      .output("longer");
+  OnnxModel model;
+  model.node("SequenceEmpty", {}, {"none"})
+      .node("Loop", {"", "", "none"}, {"all"}, {}, {{"body", body.body()}})
+      .output("all");
+  expect_error(ErrorCode::kUnsupported, {"more than 1024 steps"},
+               [&] { import(model); });
+}
+
 TEST(OnnxSequence, MapsElementByElement) {
   OnnxModel body;
   body.input("x", {DType::kF32, {2}})

@@ -62,6 +62,11 @@ void import_batched_scan(OnnxNode& node) {
   std::vector<Value> batches;
   for (std::size_t i = 1; i < node.operand_count(); ++i) {
     batches.push_back(node.input(i));
+    const bool is_scanned = std::ssize(batches) > operands - sequences;
+    if (batches.back().shape().rank() < (is_scanned ? 2 : 1)) {
+      throw node.damaged("operand {} has no axis of {}", i,
+                         is_scanned ? "time" : "the batch");
+    }
   }
   if (node.has(0)) batches.push_back(cast(node.input(0), DType::kI64));
   node.set_all(

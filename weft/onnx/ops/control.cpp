@@ -2,6 +2,7 @@
 #include "weft/ops/control.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "weft/onnx/elementwise.h"
 #include "weft/ops/arithmetic.h"
@@ -125,9 +126,11 @@ void run_conditional_loop(OnnxNode& node, const LoopOperands& loop,
 // step is imported by itself, so their number and the condition must be known.
 void unroll_loop(OnnxNode& node) {
   const GraphProto& body = node.graph("body");
-  constexpr std::int64_t kMostSteps = 4096;
-  const std::int64_t steps = node.has(0) ? node.known_integer(0) : kMostSteps;
-  bool goes_on = !node.has(1) || node.known(1).item() != 0;
+  constexpr std::int64_t kMostSteps = 1024;
+  const std::int64_t steps = node.has(0)
+                                 ? node.known_integer(0)
+                                 : std::numeric_limits<std::int64_t>::max();
+  bool goes_on = !node.has(1) || node.known_real(1) != 0;
   std::vector<OnnxValue> carried;
   for (std::size_t i = 2; i < node.operand_count(); ++i) {
     carried.push_back(node.operand(i));
@@ -151,7 +154,9 @@ void unroll_loop(OnnxNode& node) {
           "carries a sequence through steps whose number depends on what they "
           "compute");
     }
-    goes_on = made[0].plain().tensor().item() != 0;
+    const Tensor condition = made[0].plain().tensor();
+    if (condition.size() != 1) throw node.damaged("the condition is no truth");
+    goes_on = condition.item() != 0;
     std::copy_n(made.begin() + 1, carried.size(), carried.begin());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Value output = made[1 + carried.size() + i].plain();

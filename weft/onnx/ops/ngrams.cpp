@@ -95,7 +95,9 @@ void import_tf_idf_vectorizer(OnnxNode& node) {
   if (rows.shape().rank() != 2 || is_symbolic(rows.shape()[1])) {
     throw node.unsupported("rows of an unknown number of words");
   }
-  if (places.empty() || std::ranges::min(places) < 0) {
+  constexpr std::int64_t kMostPlaces = std::int64_t{1} << 31;
+  if (places.empty() || std::ranges::min(places) < 0 ||
+      std::ranges::max(places) >= kMostPlaces) {
     throw node.damaged("n-grams without places");
   }
   const auto grams = grams_of(node, std::ssize(pool), std::ssize(places));
@@ -108,7 +110,9 @@ void import_tf_idf_vectorizer(OnnxNode& node) {
         std::span(pool).subspan(at(g.begin), at(g.end - g.begin));
     Value count = matches(rows, words, g.n, 1);
     // A single word has nothing between its words that could be skipped.
-    for (std::int64_t step = 2; g.n > 1 && step <= skips + 1; ++step) {
+    const Dim longest_row = rows.shape()[1];
+    for (std::int64_t step = 2;
+         g.n > 1 && step - 1 <= skips && step < longest_row; ++step) {
       count = count + matches(rows, words, g.n, step);
     }
     const Dim number = count.shape()[1];

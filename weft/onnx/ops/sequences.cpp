@@ -85,6 +85,11 @@ Integers parts_of(const OnnxNode& node, Dim size) {
         "must be known",
         part);
   }
+  constexpr std::int64_t kMostParts = 65536;
+  if (size / part > kMostParts) {
+    throw node.unsupported("cuts an axis into {} parts, more than {}",
+                           size / part, kMostParts);
+  }
   Integers parts(at(size / part), part);
   if (size % part != 0) parts.push_back(size % part);
   return parts;

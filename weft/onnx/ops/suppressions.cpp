@@ -67,7 +67,9 @@ void import_non_max_suppression(OnnxNode& node) {
   if (node.has(4)) by.least_score = node.known_real(4);
   const ContextScope eager(eager_context());
   std::vector<std::int64_t> rows;  // batch, class, box
-  for (std::int64_t batch = 0; batch < s[0]; ++batch) {
+  // Without boxes, a file may say any number of batches and classes.
+  const std::int64_t batches = s[2] == 0 ? 0 : s[0];
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
     const Value corners = corners_of(
         node, reshape(slice_axis(boxes, 0, batch, batch + 1), {s[2], 4}));
     for (std::int64_t kind = 0; kind < s[1]; ++kind) {

@@ -65,6 +65,8 @@ Value as_vector(const Integers& numbers) {
 
 void import_unique(OnnxNode& node) {
   const Value x = node.known(0);
+  // A file may say any sizes beside one that is 0.
+  if (x.tensor().size() == 0) throw node.unsupported("of nothing");
   const ContextScope eager(eager_context());
   const bool is_flat = !node.has_attribute("axis");
   const Value flat = is_flat ? reshape(x, {-1}) : x;
@@ -74,7 +76,7 @@ void import_unique(OnnxNode& node) {
     if (i != axis) front.push_back(i);
   }
   const Dim count = flat.shape()[axis];
-  const Dim width = count == 0 ? 0 : x.tensor().size() / count;
+  const Dim width = x.tensor().size() / count;
   const RowOrder order =
       order_of_rows(reshape(transpose(flat, front), {count, width}).tensor());
   // Groups of equal rows: where each was first, and how many there are.
