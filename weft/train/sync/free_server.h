@@ -27,10 +27,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/comm/transport/credit_queue.h"
 #include "weft/comm/transport/task_signal.h"
 #include "weft/train/step/step.h"
 #include "weft/train/sync/compressor.h"
-#include "weft/train/sync/credit_queue.h"
 #include "weft/train/sync/policy.h"
 
 namespace weft {

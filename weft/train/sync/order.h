@@ -2,8 +2,9 @@
 //
 // [sync] order = "first_use" names one with its options. It gives each
 // parameter a priority, which its messages carry: TCP, a simulated network and
-// credit (credit_queue.h) let the highest go first. Orders change when things
-// travel and nothing of what they are. A new one is one file in sync/orders.
+// credit (comm/transport/credit_queue.h) let the highest go first. Orders
+// change when things travel and nothing of what they are. A new one is one file
+// in sync/orders.
 //
 // Threads: pure functions.
 #pragma once

@@ -30,10 +30,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/comm/transport/credit_queue.h"
 #include "weft/train/step/step.h"
 #include "weft/train/sync/arrivals.h"
 #include "weft/train/sync/compressor.h"
-#include "weft/train/sync/credit_queue.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rule_run.h"
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/credit_queue.h"
 #include "weft/train/sync/bucket.h"
-#include "weft/train/sync/credit_queue.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "weft/train/sync/credit_queue.h"
+#include "weft/comm/transport/credit_queue.h"
 
 #include <exception>
 
