@@ -5,6 +5,7 @@
 #include <map>
 
 #include "weft/graph/program.h"
+#include "weft/place/part_transfers.h"
 #include "weft/runtime/executable_cache.h"
 #include "weft/train/step/staged_step.h"
 
@@ -213,38 +214,22 @@ std::vector<std::int64_t> Step::first_uses() const {
 }
 
 TransferGraph Step::transfers() {
+  RegionSteps steps;
+  if (is_tagged()) {
+    steps = steps_of_nodes(executable_->function());
+  } else {
+    for (const StepInfo& info : plan().steps()) {
+      steps.push_back({info.reads.arguments, info.reads.predecessors});
+    }
+  }
   TransferGraph graph;
   graph.transfers.resize(parameters_);
-  const auto add_argument = [&](std::size_t argument,
-                                TransferGraph::Computation& computation) {
-    const auto& parameter = parameter_of_[argument];
-    if (parameter) computation.transfers.push_back(*parameter);
-  };
-  if (!is_tagged()) {
-    for (const StepInfo& step : plan().steps()) {
-      TransferGraph::Computation& computation =
-          graph.computations.emplace_back();
-      computation.predecessors = step.reads.predecessors;
-      for (const std::size_t argument : step.reads.arguments) {
-        add_argument(argument, computation);
-      }
-    }
-    return graph;
-  }
-  const Function& function = executable_->function();
-  std::map<ValueId, std::size_t> argument_of;
-  for (std::size_t i = 0; i < function.parameters().size(); ++i) {
-    argument_of[function.parameters()[i]] = i;
-  }
-  for (const Node& node : function.nodes()) {
+  for (RegionStep& step : steps) {
     TransferGraph::Computation& computation = graph.computations.emplace_back();
-    for (const ValueId id : node.inputs) {
-      if (function.is_parameter(id)) {
-        add_argument(argument_of.at(id), computation);
-      } else {
-        computation.predecessors.push_back(
-            static_cast<std::size_t>(function.value(id).node));
-      }
+    computation.predecessors = std::move(step.predecessors);
+    for (const std::size_t argument : step.arguments) {
+      const auto& parameter = parameter_of_[argument];
+      if (parameter) computation.transfers.push_back(*parameter);
     }
   }
   return graph;
