@@ -97,6 +97,7 @@ struct Plan::State {
   // Where things are in memory: what of `Places` a run reads.
   std::vector<Tensor> constants;
   std::vector<ResultCopy> copies;
+  std::vector<std::size_t> only_copied;  // arguments that no step reads
   std::vector<std::size_t> buffer_offsets;
   std::size_t buffer_bytes = 0;
   std::size_t unshared_bytes = 0;
@@ -186,6 +187,12 @@ void Plan::State::prepare(const PlanOptions& options) {
     if (!steps[i].index_check) continue;
     note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()],
                      places);
+  }
+  for (const ResultCopy& copy : copies) {
+    if (copy.from.kind == Place::kArgument &&
+        are_read.insert(copy.from.index).second) {
+      only_copied.push_back(copy.from.index);
+    }
   }
   // A result is ready when its last writer has run: an observer is told then.
   const std::vector<std::size_t>& writers = places.last_writers();
@@ -413,6 +420,11 @@ void Plan::State::begin_run(std::span<void* const> arguments,
 void Plan::State::copy_results(std::span<void* const> arguments,
                                std::span<void* const> results, std::byte* arena,
                                RunObserver* observer) const {
+  if (observer != nullptr) {
+    for (const std::size_t argument : only_copied) {
+      observer->before_argument(argument);
+    }
+  }
   for (const ResultCopy& copy : copies) {
     const void* from = address(copy.from, arguments, results, arena);
     // A result that is a donated argument itself may be in its place.

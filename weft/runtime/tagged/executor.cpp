@@ -195,8 +195,8 @@ struct TaggedExecutor::State {
 
   // An error on this rank ends the run on all.
   void run_among_peers(std::span<const Tensor> arguments) {
-    // Arguments of other ranks come into this copy; the caller's stay as they
-    // were given.
+    // Arguments of other ranks come into this copy, some of them while regions
+    // run; the caller's stay as they were given.
     std::vector<Tensor> own(arguments.begin(), arguments.end());
     try {
       session.peers->begin_run(session.graph);

@@ -96,7 +96,10 @@ class TaggedWorker {
   // Passes it the arguments that the run has gone on with.
   void pass_late();
   // Before that, where there are other ranks: they get and give what of the
-  // entry's arguments is placed elsewhere than where it is read.
+  // entry's arguments is placed elsewhere than where it is read. One that has
+  // memory already, into which it is written as it comes, is waited for by the
+  // region that reads it first; the others have come when this returns.
+  // `arguments` lives until the run is over.
   void exchange_arguments(std::span<Tensor> arguments);
   // Works until the run is over. Errors go to the pool.
   void work() noexcept;
@@ -137,6 +140,8 @@ class TaggedWorker {
   bool send_totals(Frame* frame);
 
   void run_send(Frame* frame, const Work& work);
+  void listen(double seconds);
+  void await_argument(std::size_t argument);
   std::int32_t run_receive(Item item);
   std::int32_t send_received(Frame* frame, const Work& work, Tensor value);
   bool hear(double seconds);
@@ -193,8 +198,14 @@ class TaggedWorker {
   std::vector<void*> outputs_;
   std::vector<Tensor> made_;
 
+  // Waits for what a region is about to read, if that is still on its way.
+  class ArgumentReads;
+
   Mailbox mailbox_;
   std::vector<Parcel> parcels_;
+  // Of a run among other ranks: its arguments, and which of them have not come.
+  std::span<Tensor> arguments_;
+  std::vector<bool> are_missing_;
 };
 
 }  // namespace weft

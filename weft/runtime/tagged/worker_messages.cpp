@@ -41,9 +41,39 @@ std::int32_t TaggedWorker::send_received(Frame* frame, const Work& work,
   return send(frame, port, word);
 }
 
+// Moves messages, and takes from what has come the arguments. Other values stay
+// in the list, for hear(): a region that waits here must not make others ready.
+void TaggedWorker::listen(double seconds) {
+  session_.peers->poll(seconds, parcels_);
+  std::erase_if(parcels_, [&](Parcel& parcel) {
+    const int argument = session_.graph.crossings[at(parcel.crossing)].argument;
+    if (argument < 0) return false;
+    Tensor& place = arguments_[at(argument)];
+    WEFT_CHECK(are_missing_[at(argument)], "a value came twice");
+    WEFT_CHECK(!place.is_defined() || place.raw() == parcel.value.raw(),
+               "an argument is written where its readers look for it");
+    place = std::move(parcel.value);
+    are_missing_[at(argument)] = false;
+    return true;
+  });
+}
+
+void TaggedWorker::await_argument(std::size_t argument) {
+  if (!are_missing_[argument]) return;
+  try {
+    while (are_missing_[argument]) {
+      check_stop();
+      listen(kPollSeconds);
+    }
+  } catch (Error& error) {
+    error.detail(fmt::format("waiting for argument {}", argument));
+    throw;
+  }
+}
+
 // True if something that was waited for has come.
 bool TaggedWorker::hear(double seconds) {
-  session_.peers->poll(seconds, parcels_);
+  listen(seconds);
   bool is_awaited = false;
   for (Parcel& parcel : parcels_) {
     const auto item = mailbox_.deliver(parcel);
@@ -81,31 +111,21 @@ void TaggedWorker::wait_for_peers() {
 }
 
 void TaggedWorker::exchange_arguments(std::span<Tensor> arguments) {
-  std::size_t missing = 0;
+  arguments_ = arguments;
+  are_missing_.assign(arguments.size(), false);
+  std::vector<std::size_t> needed;
   const auto& crossings = session_.graph.crossings;
   for (std::size_t i = 0; i < crossings.size(); ++i) {
     if (crossings[i].argument < 0) continue;
+    const std::size_t argument = at(crossings[i].argument);
     if (crossings[i].from == session_.peers->rank()) {
-      session_.peers->send(
-          {{}, static_cast<int>(i), arguments[at(crossings[i].argument)]});
+      session_.peers->send({{}, static_cast<int>(i), arguments[argument]});
     }
-    if (crossings[i].to == session_.peers->rank()) ++missing;
+    if (crossings[i].to != session_.peers->rank()) continue;
+    are_missing_[argument] = true;
+    if (!arguments[argument].is_defined()) needed.push_back(argument);
   }
-  while (missing > 0) {
-    check_stop();
-    session_.peers->poll(kPollSeconds, parcels_);
-    for (Parcel& parcel : parcels_) {
-      const int argument = crossings[at(parcel.crossing)].argument;
-      if (argument >= 0) {
-        arguments[at(argument)] = std::move(parcel.value);
-        --missing;
-      } else {
-        // Another rank has all its arguments already and runs.
-        mailbox_.deliver(parcel);
-      }
-    }
-    parcels_.clear();
-  }
+  for (const std::size_t argument : needed) await_argument(argument);
 }
 
 }  // namespace weft
