@@ -26,6 +26,9 @@ struct RunArguments {
   std::string input_file;
   std::string output_file;
   std::string placement;
+  std::vector<int> weights;  // ranks that have them
+  std::string order;         // empty: none
+  int times = 1;
   std::string collective;  // empty: in parts
   std::string profile;     // a file; empty: none is written
   RankArguments ranks;
@@ -35,6 +38,21 @@ struct RunArguments {
     TaggedOptions options;
     options.max_frames = max_frames;
     return options;
+  }
+  PartsOptions parts() const {
+    return {.placement = placement,
+            .weights = weights,
+            .order = order.empty() ? ReceiveOrder::kNone : receive_order(order),
+            .times = times,
+            .tagged = tagged()};
+  }
+  // The option that makes no sense for one worker alone; empty if there is
+  // none.
+  std::string for_several() const {
+    if (!collective.empty()) return "--collective";
+    if (!weights.empty()) return "--weights";
+    if (!order.empty()) return "--order";
+    return times > 1 ? "--times" : "";
   }
   ExecutableOptions executable() const { return {.tagged = tagged()}; }
 };
@@ -90,8 +108,12 @@ std::vector<Tensor> run_rank(ExportedFunction& function,
                              const std::vector<Tensor>& inputs,
                              Transport& transport) {
   if (arguments.collective.empty()) {
-    return run_parts(function, inputs, arguments.placement, transport,
-                     arguments.tagged());
+    std::string timed;
+    auto results =
+        run_parts(function, inputs, arguments.parts(), transport, timed);
+    // What this says is of the rank whose results are printed.
+    if (transport.rank() == 0) fmt::print(stderr, "{}", timed);
+    return results;
   }
   std::string said;
   auto results =
@@ -140,9 +162,9 @@ void print_results(const RunArguments& arguments,
 
 void run_all(const RunArguments& arguments) {
   const RankChoice choice = choose_ranks(arguments.ranks);
-  if (!arguments.collective.empty() && choice.is_alone()) {
-    throw Error(ErrorCode::kInvalidArgument, "--collective",
-                "is for several workers")
+  if (const std::string option = arguments.for_several();
+      !option.empty() && choice.is_alone()) {
+    throw Error(ErrorCode::kInvalidArgument, option, "is for several workers")
         .hint("--workers 4, --transport, or mpirun -n 4");
   }
   if (choice.is_alone()) {
@@ -200,6 +222,22 @@ void add_run(CLI::App& verb) {
                   "which part computes what: function=1 *=0; what is not "
                   "named follows its operands")
       ->type_name("TEXT")
+      ->excludes("--collective");
+  verb.add_option("--weights", arguments->weights,
+                  "the parts that have what the function captured; others are "
+                  "sent what they compute with. Left out: all have all of it")
+      ->type_name("PART,…")
+      ->delimiter(',')
+      ->excludes("--collective");
+  verb.add_option("--order", arguments->order,
+                  "which values a part is sent first: what lets it compute "
+                  "soonest, by the graph (tic) or by measured times (tac); "
+                  "random and last_use are there to compare")
+      ->check(CLI::IsMember({"none", "tic", "tac", "random", "last_use"}))
+      ->excludes("--collective");
+  verb.add_option("--times", arguments->times,
+                  "run it so often, and say of each run how long it took")
+      ->check(CLI::PositiveNumber)
       ->excludes("--collective");
   verb.add_option("--profile", arguments->profile,
                   "record each step and message there, for ui.perfetto.dev")

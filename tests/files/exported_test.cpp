@@ -66,8 +66,10 @@ TEST(Exported, RunsInParts) {
   ThreadWorld world(2);
   world.run([&](Transport& transport) {
     ExportedFunction function(path);
-    const auto results =
-        run_parts(function, {two.tensor()}, "triple=1", transport);
+    std::string said;
+    const auto results = run_parts(function, {two.tensor()},
+                                   {.placement = "triple=1"}, transport, said);
+    EXPECT_EQ(said, "");
     ASSERT_EQ(results.size(), 1u);
     if (transport.rank() == 0) {
       EXPECT_EQ(results[0].item(), 7);
@@ -75,8 +77,9 @@ TEST(Exported, RunsInParts) {
       EXPECT_FALSE(results[0].is_defined());
     }
     ExportedFunction assigns(folder / "counted.weft");
-    expect_error(ErrorCode::kUnsupported, {"declines several ranks", "scale'"},
-                 [&] { run_parts(assigns, {two.tensor()}, "", transport); });
+    expect_error(
+        ErrorCode::kUnsupported, {"declines several ranks", "scale'"},
+        [&] { run_parts(assigns, {two.tensor()}, {}, transport, said); });
   });
 }
 

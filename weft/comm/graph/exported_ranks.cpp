@@ -1,5 +1,7 @@
 #include "weft/comm/graph/exported_ranks.h"
 
+#include <algorithm>
+
 #include "weft/base/refusal.h"
 #include "weft/comm/graph/blueconnect_rewrite.h"
 #include "weft/comm/graph/network_collectives.h"
@@ -37,6 +39,44 @@ std::vector<Tensor> all_inputs(const ExportedFunction& function,
   return inputs;
 }
 
+// Who has each of the inputs behind the first `given`: the rank with the fewest
+// bytes so far.
+std::vector<int> holders_of(std::span<const TensorType> types,
+                            std::size_t given, std::span<const int> ranks,
+                            int size) {
+  std::vector<int> holders(types.size() - given, RankPlacement::kEverywhere);
+  for (const int rank : ranks) {
+    if (rank >= 0 && rank < size) continue;
+    throw Error(ErrorCode::kInvalidArgument, "weights",
+                "there is no rank {}, of {}", rank, size);
+  }
+  if (ranks.empty()) return holders;
+  std::vector<std::size_t> bytes(ranks.size(), 0);
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    const auto least = std::ranges::min_element(bytes);
+    holders[i] = ranks[static_cast<std::size_t>(least - bytes.begin())];
+    *least += types[given + i].bytes();
+  }
+  return holders;
+}
+
+std::string line_of(const Partitioned& parts) {
+  const Receipt receipt = parts.receipt();
+  std::string line = fmt::format(
+      "{:.2f} ms, {:.2f} of them computing; received {} values of "
+      "{:.1f} MB",
+      receipt.seconds * 1e3, receipt.computing * 1e3, receipt.values,
+      receipt.bytes / 1e6);
+  // Without an order nobody has measured what the network takes.
+  if (parts.has_order()) {
+    line += fmt::format(", {:.2f} ms of the network; efficiency {:.3f}",
+                        receipt.wire * 1e3, receipt.efficiency());
+    const double expected = parts.places().expected_efficiency;
+    if (expected >= 0) line += fmt::format(", {:.3f} expected", expected);
+  }
+  return line + "\n";
+}
+
 }  // namespace
 
 std::vector<Tensor> run_together(const ExportedFunction& function,
@@ -71,23 +111,32 @@ std::vector<Tensor> run_together(const ExportedFunction& function,
 
 std::vector<Tensor> run_parts(const ExportedFunction& function,
                               const std::vector<Tensor>& arguments,
-                              std::string_view placement, Transport& transport,
-                              const TaggedOptions& tagged) {
+                              const PartsOptions& options, Transport& transport,
+                              std::string& said) {
   const std::string& entry = function.function().function().name();
   const std::vector<Tensor> inputs = all_inputs(function, arguments);
   std::vector<TensorType> types;
   // A graph is cut for static shapes (partitioned.h), and the arguments have
   // some.
   for (const Tensor& input : inputs) types.push_back(input.type());
-  RankPlacement ranks = parse_placement(placement, transport.size());
-  // Every rank has read the same file and the same inputs, so nothing has to be
-  // sent at the start.
-  ranks.arguments.assign(inputs.size(), RankPlacement::kEverywhere);
+  RankPlacement ranks = parse_placement(options.placement, transport.size());
+  // Every rank has read the same inputs, so these need not be sent.
+  ranks.arguments.assign(arguments.size(), RankPlacement::kEverywhere);
+  const std::vector<int> holders =
+      holders_of(types, arguments.size(), options.weights, transport.size());
+  ranks.arguments.insert(ranks.arguments.end(), holders.begin(), holders.end());
   Engine engine(transport);
   Communicator all(transport);
   Partitioned parts(function.function().graph(), entry, types, ranks, all,
-                    engine, tagged);
-  return parts.run(inputs);
+                    engine, options.tagged, options.order);
+  std::vector<Tensor> results;
+  for (int run = 0; run < options.times; ++run) {
+    results = parts.run(inputs);
+    if (options.order != ReceiveOrder::kNone || options.times > 1) {
+      said += line_of(parts);
+    }
+  }
+  return results;
 }
 
 }  // namespace weft

@@ -8,20 +8,34 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/comm/graph/receive_order.h"
 #include "weft/comm/transport/transport.h"
 #include "weft/files/exported.h"
 
 namespace weft {
 
+struct PartsOptions {
+  std::string placement = {};  // what parse_placement() reads
+  // The ranks that have what the function captured, its weights, about as many
+  // bytes each; others are sent what they compute with, in every run. Empty:
+  // all ranks have all of it.
+  std::vector<int> weights = {};
+  ReceiveOrder order = ReceiveOrder::kNone;
+  int times = 1;  // that it is run
+  TaggedOptions tagged = {};
+};
+
 // Runs the function on ranks that compute a part each
-// (comm/graph/partitioned.h) and are given all arguments; `placement` is what
-// parse_placement() reads. The results are rank 0's, and undefined on others.
-// Throws Error(kUnsupported) for a function that assigns variables, and as
+// (comm/graph/partitioned.h) and are given all arguments. The results are rank
+// 0's, and undefined on others. With an order, or several times, `said` gets a
+// line for each run: how long it took this rank, and the efficiency. Throws
+// Error(kUnsupported) for a function that assigns variables,
+// Error(kInvalidArgument) for weights on ranks that there are not, and as
 // Partitioned does.
 std::vector<Tensor> run_parts(const ExportedFunction& function,
                               const std::vector<Tensor>& arguments,
-                              std::string_view placement, Transport& transport,
-                              const TaggedOptions& tagged = {});
+                              const PartsOptions& options, Transport& transport,
+                              std::string& said);
 
 // Runs the function on ranks that each run all of it on arguments of their own;
 // its collective ops exchange over `transport` as `collective` says, "ring",

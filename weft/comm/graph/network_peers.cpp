@@ -1,5 +1,6 @@
 #include "weft/comm/graph/network_peers.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft {
@@ -38,6 +39,17 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
+// A value follows its header with nothing in between, whatever else is sent.
+Task<> send_value(Channel channel, int to, std::span<const std::byte> header,
+                  std::span<const std::byte> value) {
+  Transfer first = channel.send(to, header);
+  if (!value.empty()) {
+    Transfer second = channel.send(to, value);
+    co_await second;
+  }
+  co_await first;
+}
+
 OperationInfo operation_of(const FlatGraph& graph) {
   std::string crossings;
   for (const Crossing& crossing : graph.crossings) {
@@ -65,6 +77,12 @@ void NetworkPeers::begin_run(const FlatGraph& graph) {
   graph_ = &graph;
   // A run that failed may have left what came for it.
   came_.clear();
+  unsent_.clear();
+  queued_.clear();
+  turns_.clear();
+  for (int peer = 0; peer < size(); ++peer) turns_.emplace_back(kUnderWay);
+  traffic_ = {};
+  began_ = engine_.transport().now();
   // Each run is an operation: ranks that run different graphs, or cuts of it,
   // find out here.
   channel_ = communicator_.open(operation_of(graph));
@@ -99,8 +117,17 @@ Task<> NetworkPeers::listen(int from) {
       // A large value follows by itself, straight to its place.
       co_await channel.receive(from, bytes_of(parcel.value));
     }
+    ++traffic_.values;
+    traffic_.bytes += static_cast<double>(parcel.value.bytes());
     came_.push_back(std::move(parcel));
   }
+}
+
+Tensor NetworkPeers::room_for(const Crossing& crossing) const {
+  const auto argument = static_cast<std::size_t>(crossing.argument);
+  const bool is_given = crossing.argument >= 0 && argument < rooms_.size() &&
+                        rooms_[argument].is_defined();
+  return is_given ? rooms_[argument] : Tensor::empty(crossing.type);
 }
 
 // The parcel has its value, unless that comes by itself.
@@ -116,7 +143,7 @@ Parcel NetworkPeers::parcel_of(int from,
                 "rank {} sends what does not cross from there to here", from);
   }
   // The type is this rank's own, so no message can ask for memory.
-  Tensor value = Tensor::empty(graph_->crossings[index].type);
+  Tensor value = room_for(graph_->crossings[index]);
   const auto follows = message.subspan(sizeof(header));
   const bool is_inline = value.bytes() <= kMostInline;
   if (follows.size() != (is_inline ? value.bytes() : 0)) {
@@ -132,6 +159,14 @@ Parcel NetworkPeers::parcel_of(int from,
 void NetworkPeers::send(Parcel parcel) {
   const Crossing& crossing =
       graph_->crossings[static_cast<std::size_t>(parcel.crossing)];
+  if (!places_.empty()) {
+    // All arguments are there at once, and so the first of them is not begun
+    // before it is known which that is.
+    const bool is_argument = crossing.argument >= 0;
+    is_argument ? unsent_.push_back(std::move(parcel))
+                : queue(std::move(parcel));
+    return;
+  }
   const Header header{parcel.crossing, parcel.activation};
   if (parcel.value.bytes() <= kMostInline) {
     outgoing_.emplace_back(*channel_, crossing.to,
@@ -143,6 +178,36 @@ void NetworkPeers::send(Parcel parcel) {
   forget_sent();
 }
 
+void NetworkPeers::hand_over() {
+  std::ranges::stable_sort(unsent_, {}, [&](const Parcel& parcel) {
+    return places_[static_cast<std::size_t>(parcel.crossing)];
+  });
+  for (Parcel& parcel : unsent_) queue(std::move(parcel));
+  unsent_.clear();
+}
+
+void NetworkPeers::queue(Parcel parcel) {
+  const auto index = static_cast<std::size_t>(parcel.crossing);
+  const Header header{parcel.crossing, parcel.activation};
+  const int to = graph_->crossings[index].to;
+  if (parcel.value.bytes() <= kMostInline) {
+    queue(to, places_[index], message_of(header, bytes_of(parcel.value)));
+  } else {
+    queue(to, places_[index], message_of(header, {}), std::move(parcel.value));
+  }
+}
+
+void NetworkPeers::queue(int to, std::size_t place,
+                         std::vector<std::byte> header, Tensor value) {
+  Queued& queued = queued_.emplace_back(
+      Queued{std::move(header), std::move(value), nullptr});
+  const auto follows = queued.value.is_defined() ? bytes_of(queued.value)
+                                                 : std::span<std::byte>();
+  queued.sending = engine_.start(turns_[static_cast<std::size_t>(to)].pass(
+      -static_cast<int>(place), queued.header.size() + follows.size(),
+      send_value(*channel_, to, queued.header, follows)));
+}
+
 // Goes from the oldest on, as far as sends are over. Throws what failed one.
 void NetworkPeers::forget_sent() {
   // One that is over behind one that is not only stays in memory for a while.
@@ -150,11 +215,18 @@ void NetworkPeers::forget_sent() {
     outgoing_.front().transfer.await_resume();
     outgoing_.pop_front();
   }
+  while (!queued_.empty() && queued_.front().sending->is_done()) {
+    engine_.wait(queued_.front().sending);
+    queued_.pop_front();
+  }
 }
 
 void NetworkPeers::poll(double seconds, std::vector<Parcel>& parcels) {
   // What has come is given out before more is waited for.
+  hand_over();
+  const double before = engine_.transport().now();
   if (came_.empty()) engine_.poll(seconds);
+  if (seconds > 0) traffic_.waited += engine_.transport().now() - before;
   if (listening_->is_done() && listening_->failure()) {
     engine_.wait(listening_);  // throws it
   }
@@ -164,16 +236,22 @@ void NetworkPeers::poll(double seconds, std::vector<Parcel>& parcels) {
 }
 
 void NetworkPeers::end_run() {
+  traffic_.seconds = engine_.transport().now() - began_;
+  hand_over();
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
     // Messages keep their order, so a rank that reads this has all that was
-    // sent before.
-    outgoing_.emplace_back(*channel_, peer, message_of({}, {}));
+    // sent before; of those that wait for their turn it is the last.
+    if (places_.empty()) {
+      outgoing_.emplace_back(*channel_, peer, message_of({}, {}));
+    } else {
+      queue(peer, graph_->crossings.size(), message_of({}, {}));
+    }
   }
   engine_.wait(listening_);
   forget_sent();
   // Sends refer to values of this run, which may go only when these are over.
-  while (!outgoing_.empty()) {
+  while (!outgoing_.empty() || !queued_.empty()) {
     engine_.poll(kPollSeconds);
     forget_sent();
   }
@@ -185,6 +263,7 @@ void NetworkPeers::fail(const Error& error) noexcept {
   // next.
   engine_.fail(error);
   outgoing_.clear();
+  queued_.clear();
   listening_ = nullptr;
 }
 

@@ -5,6 +5,9 @@
 // said that its part is over. A value up to kMostInline bytes is one message;
 // a larger one is a second message, from and to the tensor's own memory.
 //
+// Values go as they are there; where places are set, what has the least goes
+// first of what waits for one rank, and few bytes of it are under way.
+//
 // What the engine says of silence, disagreement and death holds for runs. A
 // rank that computes for longer than the engine's timeout without a word is
 // taken for dead by those who wait for it.
@@ -14,19 +17,33 @@
 // this one; what the engine throws passes through.
 #pragma once
 
+#include <deque>
 #include <list>
 #include <optional>
 #include <vector>
 
 #include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/credit_queue.h"
 #include "weft/comm/transport/engine.h"
 #include "weft/runtime/tagged/peers.h"
 
 namespace weft {
 
+// What a rank did in a run.
+struct PeerTraffic {
+  std::int64_t values = 0;  // that came
+  double bytes = 0;         // of these
+  double seconds = 0;       // until its own part was over
+  double waited = 0;        // of these seconds, for messages
+};
+
 class NetworkPeers final : public Peers {
  public:
   static constexpr std::size_t kMostInline = 4096;
+  // Where places are set: bytes under way to a rank, or one value. What a
+  // network holds already can no longer be overtaken, and one that holds little
+  // stands idle between two looks at it.
+  static constexpr std::int64_t kUnderWay = 1 << 20;
 
   // Both must outlive this.
   NetworkPeers(Communicator& communicator, Engine& engine)
@@ -35,6 +52,17 @@ class NetworkPeers final : public Peers {
 
   int rank() const override { return communicator_.rank(); }
   int size() const override { return communicator_.size(); }
+  // Between runs. One for each crossing, or none.
+  void set_places(std::vector<std::size_t> places) {
+    places_ = std::move(places);
+  }
+  // Between runs: memory for arguments that other ranks send, into which they
+  // are written as they come; undefined for those that get new memory. It must
+  // live as long as runs.
+  void set_rooms(std::vector<Tensor> rooms) { rooms_ = std::move(rooms); }
+  // Of the last run.
+  const PeerTraffic& traffic() const { return traffic_; }
+
   void begin_run(const FlatGraph& graph) override;
   void send(Parcel parcel) override;
   void poll(double seconds, std::vector<Parcel>& parcels) override;
@@ -52,10 +80,21 @@ class NetworkPeers final : public Peers {
     Tensor value;
     Transfer transfer;
   };
+  // One that waits for its turn, or is under way after it.
+  struct Queued {
+    std::vector<std::byte> header;
+    Tensor value;  // it follows the header; undefined: nothing does
+    Engine::Operation sending;
+  };
 
   Task<> listen(int from);
   Task<> listen_to_all();
   Parcel parcel_of(int from, std::span<const std::byte> message) const;
+  Tensor room_for(const Crossing& crossing) const;
+  void hand_over();
+  void queue(Parcel parcel);
+  void queue(int to, std::size_t place, std::vector<std::byte> header,
+             Tensor value = {});
   void forget_sent();
 
   Communicator& communicator_;
@@ -64,6 +103,13 @@ class NetworkPeers final : public Peers {
   std::optional<Channel> channel_;  // of the run
   Engine::Operation listening_;
   std::list<Outgoing> outgoing_;
+  std::vector<std::size_t> places_;  // by crossing
+  std::deque<CreditQueue> turns_;    // by rank
+  std::vector<Parcel> unsent_;       // arguments, before the first look
+  std::list<Queued> queued_;
+  std::vector<Tensor> rooms_;  // by argument
+  PeerTraffic traffic_;
+  double began_ = 0;
   std::vector<Parcel> came_;
 };
 

@@ -14,6 +14,10 @@
 // do not depend on when messages come, unless TaggedOptions ask for batching:
 // they are those of one rank that runs the graph uncut, to the bit.
 //
+// Arguments that are placed elsewhere, such as weights, come while a rank
+// computes: it waits for each where its plans read it first. A ReceiveOrder
+// says what of all that a rank receives is sent first, and changes no bit.
+//
 // Nothing holds a rank back that is ahead of others: what it sends lies in
 // their memory until they get there.
 //
@@ -24,20 +28,36 @@
 #include <stop_token>
 
 #include "weft/comm/graph/network_peers.h"
+#include "weft/comm/graph/receive_order.h"
 #include "weft/place/placement.h"
 #include "weft/runtime/tagged/executor.h"
 
 namespace weft {
 
+// What this rank received in its last run, and how well that hid behind
+// computing.
+struct Receipt {
+  std::int64_t values = 0;
+  double bytes = 0;
+  double seconds = 0;    // until its part was over
+  double computing = 0;  // of these
+  double wire = 0;       // that what came takes on the network by itself
+
+  // The paper's E, 1 at best (place/transfer_order.h).
+  double efficiency() const;
+};
+
 class Partitioned {
  public:
   // `communicator` and `engine` must outlive this. `types`: of all arguments,
   // static. Throws Error(kInvalidArgument) if the placement is for another
-  // number of ranks, and as lower() does.
+  // number of ranks, and as lower() does. An order other than kNone measures
+  // the network, and throws as agreed_places().
   Partitioned(const Graph& graph, std::string_view entry,
               std::span<const TensorType> types, const RankPlacement& placement,
               Communicator& communicator, Engine& engine,
-              TaggedOptions options = {});
+              TaggedOptions options = {},
+              ReceiveOrder order = ReceiveOrder::kNone);
 
   // The results; those that are placed on other ranks are undefined. Arguments
   // that are placed elsewhere may be undefined. Returns when all ranks are
@@ -50,6 +70,10 @@ class Partitioned {
   // What this rank runs.
   const FlatGraph& graph() const { return executor_->graph(); }
   TaggedProfile profile() const { return executor_->profile(); }
+  // Without an order nobody has measured the network: `wire` is 0.
+  Receipt receipt() const;
+  bool has_order() const { return order_ != ReceiveOrder::kNone; }
+  const ReceivePlaces& places() const { return places_; }
 
  private:
   void check_arguments(std::span<const Tensor> arguments) const;
@@ -60,6 +84,11 @@ class Partitioned {
   NetworkPeers peers_;
   std::size_t result_count_ = 0;
   std::vector<int> results_;  // those that are here
+  ReceiveOrder order_;
+  Level network_;
+  ReceivePlaces places_;
+  std::uint32_t runs_ = 0;
+  std::vector<Tensor> rooms_;  // by argument: where those of others come
   std::optional<TaggedExecutor> executor_;
 };
 
