@@ -28,6 +28,8 @@ constexpr Command kCommands[] = {
     {"drift", measure_drift},
     {"convex", check_convex},
     {"simulate-step", simulate_step},
+    {"priorities", simulate_priorities},
+    {"transfer-orders", simulate_transfer_orders},
     {"crossings", measure_crossings},
     {"recursion", measure_recursion},
     {"planning", measure_planning},

@@ -29,6 +29,8 @@ void measure_codec(const WorkerOptions& options);
 void measure_drift(const WorkerOptions& options);
 void check_convex(const WorkerOptions& options);
 void simulate_step(const WorkerOptions& options);
+void simulate_priorities(const WorkerOptions& options);
+void simulate_transfer_orders(const WorkerOptions& options);
 void measure_crossings(const WorkerOptions& options);
 void measure_recursion(const WorkerOptions& options);
 void measure_planning(const WorkerOptions& options);
