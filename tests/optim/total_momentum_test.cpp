@@ -37,7 +37,7 @@ class Measured {
     for (float& x : direction) x /= -kRate;
     const TotalMomentum::Move made[] = {{row(gradient), row(direction)}};
     const auto [momentum, is_there] =
-        total_.measure(made, Tensor::scalar(kRate), equal_to_itself(),
+        total_.measure(made, Tensor::scalar(kRate),
                        {.lr = {},
                         .number = Tensor::scalar(++number_, DType::kF64),
                         .late = Tensor::scalar(late, DType::kF64)},
@@ -47,7 +47,6 @@ class Measured {
   }
 
  private:
-  static Value equal_to_itself() { return Tensor::scalar(1, DType::kBool); }
   TotalMomentum total_;
   std::vector<Value> own_;
   double number_ = 0;

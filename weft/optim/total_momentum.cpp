@@ -87,12 +87,11 @@ std::vector<Value> TotalMomentum::picked(std::span<const Move> made) const {
 
 TotalMomentum::Estimate TotalMomentum::measure(std::span<const Move> made,
                                                const Value& rate,
-                                               const Value& moves,
                                                const StepTime& time,
                                                std::span<Value> own) const {
   const std::vector<Value> now = picked(made);
   const Value& gradient = now[0];
-  const Value move = where(moves, now[1] * -rate, zeros_like(now[1]));
+  const Value move = now[1] * -rate;
   // Rows are those of the last updates, in a ring.
   const Value number = time.number;
   const Value rows = scalar_like(number, static_cast<double>(rows_));
@@ -123,7 +122,7 @@ TotalMomentum::Estimate TotalMomentum::measure(std::span<const Move> made,
   // Where hardly anything moves, quotients are noise of any size: none counts
   // for more than parameters that go on as they are, or back, for ever.
   const Value found = clamp(median(sorted, count), -1, 1);
-  return {cast(found, DType::kF64), logical_and(is_known, moves)};
+  return {cast(found, DType::kF64), is_known};
 }
 
 }  // namespace weft

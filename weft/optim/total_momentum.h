@@ -44,11 +44,10 @@ class TotalMomentum {
     Value momentum;  // f64[], in [-1, 1]
     Value is_there;  // bool[]
   };
-  // Looks at the update that is under way, which moves nothing unless `moves`,
-  // bool[]. `own` are the values of slots(), which become the next ones.
+  // Looks at the update that is under way. `own` are the values of slots(),
+  // which become the next ones.
   Estimate measure(std::span<const Move> made, const Value& rate,
-                   const Value& moves, const StepTime& time,
-                   std::span<Value> own) const;
+                   const StepTime& time, std::span<Value> own) const;
 
  private:
   std::vector<Value> picked(std::span<const Move> made) const;

@@ -92,8 +92,9 @@ class YellowFin : public Optimizer {
     const std::vector<Value> before(shared.begin(), shared.end());
     decay_weights(parameters);
     const Sums sums = sum_up(parameters);
-    // A gradient that is no number says nothing, and changes nothing.
-    const Value is_number = is_finite(sums.square);
+    // One that is no number is in the parameters at once, as with every other
+    // optimizer, and ends a training: left out without a word it would hide
+    // what is wrong.
     const Value is_first =
         equal(before[kMeasured], scalar_like(before[kMeasured], 0));
     // Scales gradients down to a squared norm of at most `times` h_max.
@@ -112,8 +113,7 @@ class YellowFin : public Optimizer {
     // In a loop, what is chosen acts from the next step on.
     const std::span<const Value> acting =
         loop_ ? std::span<const Value>(before) : shared;
-    const Scales scales{.is_number = is_number,
-                        .measured = as_rate(guarded * (1 - decay_)),
+    const Scales scales{.measured = as_rate(guarded * (1 - decay_)),
                         .applied = as_rate(clips_ ? clipped(1) : guarded),
                         .momentum = as_rate(acting[kMomentum]),
                         .rate = as_rate(acting[kRate]) * time.lr};
@@ -123,11 +123,6 @@ class YellowFin : public Optimizer {
       moves.push_back(move(step, scales));
     }
     if (loop_) follow_total(moves, scales, time, before[kMomentum], shared);
-    // What the loop remembers of a step that moved nothing is just that.
-    const std::size_t kept = loop_ ? loop_slots() : shared.size();
-    for (std::size_t i = 0; i < kept; ++i) {
-      shared[i] = where(is_number, shared[i], before[i]);
-    }
   }
 
  private:
@@ -160,7 +155,6 @@ class YellowFin : public Optimizer {
 
   // What one pass over the parameters needs of the pass before it.
   struct Scales {
-    Value is_number;
     Value measured;  // of a gradient that joins its mean
     Value applied;   // of one that joins the velocity
     Value momentum;
@@ -274,17 +268,14 @@ class YellowFin : public Optimizer {
   TotalMomentum::Move move(ParameterStep& step, const Scales& scales) const {
     const DType dtype = step.parameter.dtype();
     const auto of = [&](const Value& x) { return to_dtype(x, dtype); };
-    const auto keep = [&](Value& old, const Value& next) {
-      old = where(scales.is_number, next, old);
-    };
     const Value g = step.gradient * of(scales.applied);
     const Value velocity = step.slots[0] * of(scales.momentum) + g;
     const Value direction =
         is_nesterov_ ? velocity * of(scales.momentum) + g : velocity;
-    keep(step.parameter, step.parameter - direction * of(scales.rate));
-    keep(step.slots[0], velocity);
-    keep(step.slots[1],
-         step.slots[1] * decay_ + step.gradient * of(scales.measured));
+    step.parameter = step.parameter - direction * of(scales.rate);
+    step.slots[0] = velocity;
+    step.slots[1] =
+        step.slots[1] * decay_ + step.gradient * of(scales.measured);
     return {g, direction};
   }
 
@@ -295,8 +286,7 @@ class YellowFin : public Optimizer {
     const std::size_t first = loop_slots() - 2;
     const Value chosen = shared[kMomentum];
     const auto [total, is_there] =
-        loop_->measure(moves, scales.rate, scales.is_number, time,
-                       shared.subspan(loop_slots()));
+        loop_->measure(moves, scales.rate, time, shared.subspan(loop_slots()));
     // Momentum of 1, or of -1, would never settle.
     constexpr double kMostMomentum = 0.999;
     const Value next =
