@@ -28,6 +28,7 @@ struct RunArguments {
   std::string placement;
   std::vector<int> weights;  // ranks that have them
   std::string order;         // empty: none
+  std::string topology;
   int times = 1;
   std::string collective;  // empty: in parts
   std::string profile;     // a file; empty: none is written
@@ -43,6 +44,7 @@ struct RunArguments {
     return {.placement = placement,
             .weights = weights,
             .order = order.empty() ? ReceiveOrder::kNone : receive_order(order),
+            .topology = topology,
             .times = times,
             .tagged = tagged()};
   }
@@ -234,6 +236,11 @@ void add_run(CLI::App& verb) {
                   "soonest, by the graph (tic) or by measured times (tac); "
                   "random and last_use are there to compare")
       ->check(CLI::IsMember({"none", "tic", "tac", "random", "last_use"}))
+      ->excludes("--collective");
+  verb.add_option("--topology", arguments->topology,
+                  "the network that --order reckons with, \"2@50us,25MB/s\"; "
+                  "left out, it is measured")
+      ->type_name("TEXT")
       ->excludes("--collective");
   verb.add_option("--times", arguments->times,
                   "run it so often, and say of each run how long it took")

@@ -107,7 +107,7 @@ TEST(ReceiveOrder, ChangesNoBit) {
     EXPECT_TRUE(identical(outcome.results.at(0), expected.at(0)));
     EXPECT_EQ(outcome.receipt.values, kLayers);
     EXPECT_EQ(outcome.receipt.bytes, kLayers * 24 * 24 * 4);
-    EXPECT_LE(outcome.receipt.computing, outcome.receipt.seconds);
+    EXPECT_EQ(outcome.receipt.computing > 0, order != ReceiveOrder::kNone);
   }
   // Where all is gathered first, nothing is waited for in between.
   const Outcome batched =
@@ -124,11 +124,12 @@ TEST(ReceiveOrder, OfAChainIsThatOfItsLayers) {
   };
   const ReceivePlaces tic = places(ReceiveOrder::kTic);
   ASSERT_EQ(tic.by_crossing.size(), static_cast<std::size_t>(kLayers));
-  EXPECT_LT(tic.expected_efficiency, 0);
   const ReceivePlaces tac = places(ReceiveOrder::kTac);
   EXPECT_EQ(tac.by_crossing, tic.by_crossing);
-  EXPECT_GE(tac.expected_efficiency, 0);
-  EXPECT_LE(tac.expected_efficiency, 1);
+  ASSERT_TRUE(tac.expected_efficiency);
+  EXPECT_GE(*tac.expected_efficiency, 0);
+  EXPECT_LE(*tac.expected_efficiency, 1);
+  EXPECT_FALSE(places(ReceiveOrder::kRandom).expected_efficiency);
   const ReceivePlaces worst = places(ReceiveOrder::kLastUse);
   for (std::size_t i = 0; i < tic.by_crossing.size(); ++i) {
     EXPECT_EQ(worst.by_crossing[i], kLayers - 1 - tic.by_crossing[i]);

@@ -76,6 +76,20 @@ TEST(Exported, RunsInParts) {
     } else {
       EXPECT_FALSE(results[0].is_defined());
     }
+    // What the function captured may be elsewhere than where it computes.
+    const auto sent = run_parts(function, {two.tensor()},
+                                {.placement = "*=0",
+                                 .weights = {1},
+                                 .order = ReceiveOrder::kTac,
+                                 .topology = "2@50us,25MB/s",
+                                 .times = 2},
+                                transport, said);
+    if (transport.rank() == 0) {
+      EXPECT_EQ(sent.at(0).item(), 7);
+      EXPECT_EQ(std::ranges::count(said, '\n'), 2);
+      EXPECT_NE(said.find("received 1 values"), std::string::npos) << said;
+      EXPECT_NE(said.find(" expected\n"), std::string::npos) << said;
+    }
     ExportedFunction assigns(folder / "counted.weft");
     expect_error(
         ErrorCode::kUnsupported, {"declines several ranks", "scale'"},

@@ -62,17 +62,18 @@ std::vector<int> holders_of(std::span<const TensorType> types,
 
 std::string line_of(const Partitioned& parts) {
   const Receipt receipt = parts.receipt();
-  std::string line = fmt::format(
-      "{:.2f} ms, {:.2f} of them computing; received {} values of "
-      "{:.1f} MB",
-      receipt.seconds * 1e3, receipt.computing * 1e3, receipt.values,
-      receipt.bytes / 1e6);
-  // Without an order nobody has measured what the network takes.
+  std::string line =
+      fmt::format("{:.2f} ms; received {} values of {:.1f} MB",
+                  receipt.seconds * 1e3, receipt.values, receipt.bytes / 1e6);
+  // Without an order nobody has measured what anything takes.
   if (parts.has_order()) {
-    line += fmt::format(", {:.2f} ms of the network; efficiency {:.3f}",
-                        receipt.wire * 1e3, receipt.efficiency());
-    const double expected = parts.places().expected_efficiency;
-    if (expected >= 0) line += fmt::format(", {:.3f} expected", expected);
+    line += fmt::format(
+        ", which take {:.2f} ms by themselves, and computing {:.2f} ms; "
+        "efficiency {:.3f}",
+        receipt.wire * 1e3, receipt.computing * 1e3, receipt.efficiency());
+  }
+  if (const auto expected = parts.places().expected_efficiency) {
+    line += fmt::format(", {:.3f} expected", *expected);
   }
   return line + "\n";
 }
@@ -125,10 +126,14 @@ std::vector<Tensor> run_parts(const ExportedFunction& function,
   const std::vector<int> holders =
       holders_of(types, arguments.size(), options.weights, transport.size());
   ranks.arguments.insert(ranks.arguments.end(), holders.begin(), holders.end());
+  std::optional<Level> network;
+  if (!options.topology.empty()) {
+    network = flat_level(parse_topology(options.topology));
+  }
   Engine engine(transport);
   Communicator all(transport);
   Partitioned parts(function.function().graph(), entry, types, ranks, all,
-                    engine, options.tagged, options.order);
+                    engine, options.tagged, options.order, network);
   std::vector<Tensor> results;
   for (int run = 0; run < options.times; ++run) {
     results = parts.run(inputs);

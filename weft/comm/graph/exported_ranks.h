@@ -21,6 +21,9 @@ struct PartsOptions {
   // all ranks have all of it.
   std::vector<int> weights = {};
   ReceiveOrder order = ReceiveOrder::kNone;
+  // The network, as parse_topology() reads it; empty: it is measured where an
+  // order asks.
+  std::string topology = {};
   int times = 1;  // that it is run
   TaggedOptions tagged = {};
 };

@@ -224,9 +224,7 @@ void NetworkPeers::forget_sent() {
 void NetworkPeers::poll(double seconds, std::vector<Parcel>& parcels) {
   // What has come is given out before more is waited for.
   hand_over();
-  const double before = engine_.transport().now();
   if (came_.empty()) engine_.poll(seconds);
-  if (seconds > 0) traffic_.waited += engine_.transport().now() - before;
   if (listening_->is_done() && listening_->failure()) {
     engine_.wait(listening_);  // throws it
   }

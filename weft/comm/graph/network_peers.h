@@ -34,7 +34,6 @@ struct PeerTraffic {
   std::int64_t values = 0;  // that came
   double bytes = 0;         // of these
   double seconds = 0;       // until its own part was over
-  double waited = 0;        // of these seconds, for messages
 };
 
 class NetworkPeers final : public Peers {

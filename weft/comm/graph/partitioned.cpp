@@ -61,7 +61,8 @@ Partitioned::Partitioned(const Graph& graph, std::string_view entry,
                          std::span<const TensorType> types,
                          const RankPlacement& placement,
                          Communicator& communicator, Engine& engine,
-                         TaggedOptions options, ReceiveOrder order)
+                         TaggedOptions options, ReceiveOrder order,
+                         const std::optional<Level>& network)
     : entry_(entry),
       types_(types.begin(), types.end()),
       placement_(placement),
@@ -83,7 +84,7 @@ Partitioned::Partitioned(const Graph& graph, std::string_view entry,
   rooms_ = rooms_of(own.graph, peers_.rank(), options);
   peers_.set_rooms(rooms_);
   if (order_ != ReceiveOrder::kNone) {
-    network_ = measured_network(communicator, engine);
+    network_ = network ? *network : measured_network(communicator, engine);
     places_ = agreed_places(order_, own.graph,
                             {.fuse = options.fuse,
                              .without = options.without,
@@ -100,7 +101,7 @@ Receipt Partitioned::receipt() const {
   return {.values = traffic.values,
           .bytes = traffic.bytes,
           .seconds = traffic.seconds,
-          .computing = traffic.seconds - traffic.waited,
+          .computing = places_.computing,
           .wire = static_cast<double>(traffic.values) * network_.latency +
                   traffic.bytes * network_.seconds_per_byte};
 }

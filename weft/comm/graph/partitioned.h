@@ -39,9 +39,11 @@ namespace weft {
 struct Receipt {
   std::int64_t values = 0;
   double bytes = 0;
-  double seconds = 0;    // until its part was over
-  double computing = 0;  // of these
-  double wire = 0;       // that what came takes on the network by itself
+  double seconds = 0;  // until its part was over
+  // What computing takes by itself, by the times that orders measure, of one
+  // activation of each function; and what came, on the network.
+  double computing = 0;
+  double wire = 0;
 
   // The paper's E, 1 at best (place/transfer_order.h).
   double efficiency() const;
@@ -52,12 +54,13 @@ class Partitioned {
   // `communicator` and `engine` must outlive this. `types`: of all arguments,
   // static. Throws Error(kInvalidArgument) if the placement is for another
   // number of ranks, and as lower() does. An order other than kNone measures
-  // the network, and throws as agreed_places().
+  // the network unless it is told, and throws as agreed_places().
   Partitioned(const Graph& graph, std::string_view entry,
               std::span<const TensorType> types, const RankPlacement& placement,
               Communicator& communicator, Engine& engine,
               TaggedOptions options = {},
-              ReceiveOrder order = ReceiveOrder::kNone);
+              ReceiveOrder order = ReceiveOrder::kNone,
+              const std::optional<Level>& network = {});
 
   // The results; those that are placed on other ranks are undefined. Arguments
   // that are placed elsewhere may be undefined. Returns when all ranks are
@@ -70,7 +73,7 @@ class Partitioned {
   // What this rank runs.
   const FlatGraph& graph() const { return executor_->graph(); }
   TaggedProfile profile() const { return executor_->profile(); }
-  // Without an order nobody has measured the network: `wire` is 0.
+  // Without an order nobody has measured anything: two of them are 0.
   Receipt receipt() const;
   bool has_order() const { return order_ != ReceiveOrder::kNone; }
   const ReceivePlaces& places() const { return places_; }

@@ -45,12 +45,12 @@ RegionSteps timed_steps(const Function& function, const PlanOptions& options) {
   return steps;
 }
 
-PartTransfers part_transfers(const FlatGraph& part, int rank, bool is_timed,
-                             const PlanOptions& options, const Level& network) {
+PartTransfers timed_transfers(const FlatGraph& part, int rank,
+                              const PlanOptions& options,
+                              const Level& network) {
   std::vector<RegionSteps> steps;
   for (const Region& region : part.regions) {
-    steps.push_back(is_timed ? timed_steps(region.function, options)
-                             : steps_of_nodes(region.function));
+    steps.push_back(timed_steps(region.function, options));
   }
   PartTransfers transfers = transfers_of(part, rank, steps);
   for (std::size_t i = 0; i < transfers.crossings.size(); ++i) {
@@ -132,16 +132,15 @@ ReceivePlaces agreed_places(ReceiveOrder order, const FlatGraph& part,
                             const PlanOptions& options, const Level& network,
                             Communicator& communicator, Engine& engine) {
   ReceivePlaces result;
-  if (order == ReceiveOrder::kNone || order == ReceiveOrder::kRandom) {
-    return result;
-  }
-  const bool is_timed = order == ReceiveOrder::kTac;
+  if (order == ReceiveOrder::kNone) return result;
   const PartTransfers transfers =
-      part_transfers(part, communicator.rank(), is_timed, options, network);
-  const std::vector<std::size_t> own = places_of(order, transfers.graph);
-  if (is_timed) {
-    result.expected_efficiency = schedule_of(transfers.graph, own).efficiency();
+      timed_transfers(part, communicator.rank(), options, network);
+  for (const auto& computation : transfers.graph.computations) {
+    result.computing += computation.seconds;
   }
+  if (order == ReceiveOrder::kRandom) return result;
+  const std::vector<std::size_t> own = places_of(order, transfers.graph);
+  result.expected_efficiency = schedule_of(transfers.graph, own).efficiency();
   std::vector<std::int32_t> places(part.crossings.size(), 0);
   for (std::size_t i = 0; i < own.size(); ++i) {
     places[static_cast<std::size_t>(transfers.crossings[i])] =

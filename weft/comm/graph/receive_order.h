@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,15 +39,18 @@ ReceiveOrder receive_order(std::string_view name);
 struct ReceivePlaces {
   // Of all crossings: the smaller goes first. The same on all ranks.
   std::vector<std::size_t> by_crossing;
-  // The efficiency that this rank's own order comes to where computing is
-  // timed, and the best is 1 (transfer_order.h); else below 0.
-  double expected_efficiency = -1;
+  // Seconds that this rank's part computes, and the efficiency that its own
+  // order comes to with them, 1 at best (transfer_order.h); nothing where it
+  // has none of its own.
+  double computing = 0;
+  std::optional<double> expected_efficiency = {};
 };
 
 // Those that all ranks keep to from now on; kNone has none, and kRandom's are
 // random_places(). `part` is this rank's, whose regions are planned with
-// `options`. Throws what a plan throws, and the engine.
-// Cost: kTac plans each region once more and runs it six times, on zeros.
+// `options` and timed: kTac goes by it, and efficiencies do. Throws what a plan
+// throws, and the engine.
+// Cost: each region is planned once more and run six times, on zeros.
 ReceivePlaces agreed_places(ReceiveOrder order, const FlatGraph& part,
                             const PlanOptions& options, const Level& network,
                             Communicator& communicator, Engine& engine);

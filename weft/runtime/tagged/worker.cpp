@@ -4,6 +4,7 @@
 
 #include "weft/base/index.h"
 #include "weft/base/stopwatch.h"
+#include "weft/runtime/tagged/argument_reads.h"
 
 namespace weft {
 namespace {
@@ -281,26 +282,6 @@ std::uint64_t TaggedWorker::argument_word(std::uint32_t index) const {
   return word;
 }
 
-// Each step is also an occasion to move messages, which nobody does for a
-// worker that computes.
-class TaggedWorker::ArgumentReads final : public RunObserver {
- public:
-  ArgumentReads(TaggedWorker& worker, const Work& work)
-      : worker_(worker), inputs_(work.inputs) {}
-
-  void on_result(std::size_t) override {}
-  void before_argument(std::size_t index) override {
-    // Behind the inputs come totals, which are made here.
-    if (index >= inputs_.size() || !inputs_[index].is_argument) return;
-    worker_.listen(0);
-    worker_.await_argument(inputs_[index].slot);
-  }
-
- private:
-  TaggedWorker& worker_;
-  std::span<const Input> inputs_;
-};
-
 std::int32_t TaggedWorker::run_region(Frame* frame, const Work& work) {
   RegionUse& use = counts_.regions[at(work.region)];
   ++use.runs;
@@ -396,9 +377,13 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
   // Whether a table may be overwritten is known for each activation only: there
   // are two plans, of which the second is made when it is first needed.
   Plan& plan = in_place ? runner.plan_in_place() : runner.plan();
-  ArgumentReads reads(*this, work);
-  plan.run(inputs_, outputs_, arena(plan.arena_bytes()),
-           session_.peers != nullptr ? &reads : nullptr);
+  if (misses_arguments(work)) {
+    ArgumentReads reads(*this, work);
+    plan.run(inputs_, outputs_, arena(plan.arena_bytes()), &reads);
+    reads.finish();
+  } else {
+    plan.run(inputs_, outputs_, arena(plan.arena_bytes()));
+  }
   // Operands give their memory back before readers of the results are run.
   for (const Input& input : work.inputs) {
     if (!input.is_argument && !input.is_inline) {

@@ -5,6 +5,7 @@
 // Threads: each worker belongs to one thread; a Session is what they share.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -142,6 +143,7 @@ class TaggedWorker {
   void run_send(Frame* frame, const Work& work);
   void listen(double seconds);
   void await_argument(std::size_t argument);
+  bool misses_arguments(const Work& work);
   std::int32_t run_receive(Item item);
   std::int32_t send_received(Frame* frame, const Work& work, Tensor value);
   bool hear(double seconds);
@@ -198,14 +200,15 @@ class TaggedWorker {
   std::vector<void*> outputs_;
   std::vector<Tensor> made_;
 
-  // Waits for what a region is about to read, if that is still on its way.
-  class ArgumentReads;
+  class ArgumentReads;  // argument_reads.h
 
   Mailbox mailbox_;
   std::vector<Parcel> parcels_;
   // Of a run among other ranks: its arguments, and which of them have not come.
   std::span<Tensor> arguments_;
-  std::vector<bool> are_missing_;
+  std::vector<bool> are_missing_;  // under the mutex, as a region runs
+  std::mutex coming_;
+  std::condition_variable has_come_;
 };
 
 }  // namespace weft

@@ -45,6 +45,8 @@ std::int32_t TaggedWorker::send_received(Frame* frame, const Work& work,
 // in the list, for hear(): a region that waits here must not make others ready.
 void TaggedWorker::listen(double seconds) {
   session_.peers->poll(seconds, parcels_);
+  if (parcels_.empty()) return;
+  const std::lock_guard lock(coming_);
   std::erase_if(parcels_, [&](Parcel& parcel) {
     const int argument = session_.graph.crossings[at(parcel.crossing)].argument;
     if (argument < 0) return false;
@@ -56,10 +58,10 @@ void TaggedWorker::listen(double seconds) {
     are_missing_[at(argument)] = false;
     return true;
   });
+  has_come_.notify_all();
 }
 
 void TaggedWorker::await_argument(std::size_t argument) {
-  if (!are_missing_[argument]) return;
   try {
     while (are_missing_[argument]) {
       check_stop();
