@@ -15,8 +15,9 @@
 // they are those of one rank that runs the graph uncut, to the bit.
 //
 // Arguments that are placed elsewhere, such as weights, come while a rank
-// computes: it waits for each where its plans read it first. A ReceiveOrder
-// says what of all that a rank receives is sent first, and changes no bit.
+// computes: it waits for each where its plans read it first, and a thread of
+// its own moves messages meanwhile. A ReceiveOrder says what of all that a rank
+// receives is sent first, and changes no bit.
 //
 // Nothing holds a rank back that is ahead of others: what it sends lies in
 // their memory until they get there.
