@@ -73,7 +73,8 @@ def exported(where: Setting):
 
 
 def seconds(where: Setting, folder, order: str, times: int) -> list[float]:
-    """Of each run but the first two, which make plans and grow connections."""
+    """What each run took but the first two, which make plans and grow
+    connections."""
     link = Link(MBIT * 10**6)
     command = [where.build / "bin" / "weft", "run", folder / "vgg.weft",
                "--inputs", folder / "x.safetensors",

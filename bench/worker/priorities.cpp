@@ -165,7 +165,7 @@ class Host {
   TaskSignal changed_;
 };
 
-// Of one step, when steps have settled.
+// A step takes so long when steps have settled.
 double seconds_of_step(const StepTrace& trace, int hosts, double rate,
                        int steps, bool is_p3) {
   SimWorld world(

@@ -26,7 +26,7 @@ struct StepTrace {
   std::vector<std::size_t> first_uses() const;  // by parameter
 };
 
-// Of the options' model, on a batch of `--batch` images of `--side`, or
+// It is of the options' model, on a batch of `--batch` images of `--side`, or
 // sentences of `--side` words. Gradients too, or a forward pass alone.
 StepTrace trace_step(const WorkerOptions& options, bool with_gradients);
 

@@ -38,7 +38,7 @@ struct Setting {
   int servers;
   int steps;
   double rate;  // bytes of a card in a second
-  // Of parameters, the least first; empty: another one each time.
+  // One for each parameter, the least first; empty: another order each time.
   std::vector<std::size_t> places;
 };
 

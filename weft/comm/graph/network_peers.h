@@ -59,7 +59,7 @@ class NetworkPeers final : public Peers {
   // are written as they come; undefined for those that get new memory. It must
   // live as long as runs.
   void set_rooms(std::vector<Tensor> rooms) { rooms_ = std::move(rooms); }
-  // Of the last run.
+  // It is that of the last run.
   const PeerTraffic& traffic() const { return traffic_; }
 
   void begin_run(const FlatGraph& graph) override;

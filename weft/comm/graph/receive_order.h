@@ -37,7 +37,7 @@ ReceiveOrder receive_order(std::string_view name);
 
 // What a rank is best sent first.
 struct ReceivePlaces {
-  // Of all crossings: the smaller goes first. The same on all ranks.
+  // One for each crossing: the smaller goes first. The same on all ranks.
   std::vector<std::size_t> by_crossing;
   // Seconds that this rank's part computes, and the efficiency that its own
   // order comes to with them, 1 at best (transfer_order.h); nothing where it

@@ -204,7 +204,7 @@ class TaggedWorker {
 
   Mailbox mailbox_;
   std::vector<Parcel> parcels_;
-  // Of a run among other ranks: its arguments, and which of them have not come.
+  // In a run among other ranks: its arguments, and which of them have not come.
   std::span<Tensor> arguments_;
   std::vector<bool> are_missing_;  // under the mutex, as a region runs
   std::mutex coming_;
