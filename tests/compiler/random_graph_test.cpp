@@ -18,7 +18,8 @@ namespace {
 
 // Draws a graph over matrices, of the ops that passes look for: what is
 // computed twice, transposed back, cut and put together, scaled and summed,
-// multiplied with a bias and a relu behind it, cast there and back.
+// multiplied with a bias and a relu behind it, attended to, cast there and
+// back.
 class RandomGraph {
  public:
   explicit RandomGraph(std::uint32_t seed) : random_{seed, 0, 0} {}
@@ -64,7 +65,7 @@ class RandomGraph {
     const Value x = any();
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];
-    switch (below(15)) {
+    switch (below(17)) {
       case 0:
         return tanh(x);
       case 1:
@@ -95,6 +96,10 @@ class RandomGraph {
         return cell(x);
       case 13:
         return moments_of_joined(x);
+      case 14:
+        return attended(x);
+      case 15:
+        return row_of(x);
       default:
         return reshape(broadcast_to(x, x.shape()), {rows, columns});
     }
@@ -135,6 +140,23 @@ class RandomGraph {
     };
     const Value c = sigmoid(gate(0)) * x + sigmoid(gate(3)) * tanh(gate(1));
     return sigmoid(gate(2)) * tanh(c);
+  }
+
+  // Attention as it is written without the op, of x to another value.
+  Value attended(const Value& x) {
+    const Value& other = any_other(
+        x, [&](const Shape& s) { return s[1] == x.shape()[1] && s[0] > 2; });
+    if (other.shape()[1] != x.shape()[1]) return x;
+    const Value keys = below(2) == 1 ? transpose(other) : other;
+    const bool are_columns = keys.shape() != other.shape();
+    const Value scores = matmul(x, keys, {.transpose_b = !are_columns}) * 0.5;
+    return matmul(softmax(scores), other);
+  }
+
+  Value row_of(const Value& x) {
+    const auto row = below(static_cast<std::size_t>(x.shape()[0]));
+    const Value index = Tensor::of<std::int64_t>({}, {row});
+    return reshape(gather(x, index), {1, x.shape()[1]});
   }
 
   Value cut_and_joined(const Value& x) {

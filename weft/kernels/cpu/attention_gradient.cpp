@@ -25,7 +25,8 @@ using simd::Vector;
 class AttentionGradient : public AttentionKernel {
  public:
   explicit AttentionGradient(const OpCall& call)
-      : AttentionKernel(call, kMaskOfGradient),
+      : AttentionKernel(call, AttentionSizes(call, kMaskOfGradient),
+                        kMaskOfGradient),
         parts_(std::clamp<std::size_t>(kTasks / stacks_, 1, key_count())) {}
 
   std::size_t scratch_bytes() const override {
@@ -103,9 +104,9 @@ class AttentionGradient : public AttentionKernel {
     const Block queries(block, queries_);
     const Prepared to = prepared(buffers, stack, block);
     const float* dy = floats(buffers, 5) + stack * queries_ * value_width_;
-    transpose(floats(buffers, 0) + stack * queries_ * width_, queries, width_,
-              static_cast<float>(sizes_.scale), to.query);
-    transpose(dy, queries, value_width_, 1, to.dy);
+    transpose(floats(buffers, 0) + stack * queries_ * width_, width_, queries,
+              width_, static_cast<float>(sizes_.scale), to.query);
+    transpose(dy, value_width_, queries, value_width_, 1, to.dy);
     const float* y = floats(buffers, 3) + stack * queries_ * value_width_;
     const float* lse = floats(buffers, 4) + stack * queries_;
     // Queries that fill up the last block get numbers too, since whole vectors

@@ -21,7 +21,7 @@
 #include "weft/graph/kernel.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/tile_product.h"
-#include "weft/ops/support/attention.h"
+#include "weft/ops/support/heads.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE::attention {
@@ -50,15 +50,19 @@ struct Block {
 // What the two kernels share: sizes, and the scores of a tile.
 class AttentionKernel : public PreparedKernel {
  protected:
-  AttentionKernel(const OpCall& call, std::size_t mask)
-      : sizes_(call, mask),
-        stacks_(at(sizes_.stacks)),
-        queries_(at(sizes_.queries)),
-        keys_(at(sizes_.keys)),
-        width_(at(sizes_.width)),
-        value_width_(at(sizes_.value_width)),
+  // `mask` is the operand that holds the mask, if the call has one.
+  AttentionKernel(const OpCall& call, const AttentionSizes& sizes,
+                  std::size_t mask)
+      : sizes_(sizes),
+        stacks_(at(sizes.stacks)),
+        queries_(at(sizes.queries)),
+        keys_(at(sizes.keys)),
+        width_(at(sizes.width)),
+        value_width_(at(sizes.value_width)),
         query_blocks_((queries_ + kTile - 1) / kTile),
-        mask_(call.has_input(mask) ? std::optional(mask) : std::nullopt) {}
+        key_rows_(HeadRows::dense(keys_, width_)),
+        mask_(call.has_input(mask) ? std::optional(mask) : std::nullopt),
+        adds_mask_(mask_ && call.input(mask).dtype != DType::kBool) {}
 
   static const float* floats(const KernelBuffers& buffers, std::size_t input) {
     return static_cast<const float*>(buffers.inputs[input]);
@@ -67,12 +71,12 @@ class AttentionKernel : public PreparedKernel {
     return static_cast<float*>(buffers.outputs[output]);
   }
 
-  // to [width][kTile] = scale * rows [kTile][width], with zeros for the rows
-  // that the last block lacks.
-  static void transpose(const float* rows, const Block& block,
+  // to [width][kTile] = scale * rows [kTile][width], which are `step` apart,
+  // with zeros for the rows that the last block lacks.
+  static void transpose(const float* rows, std::size_t step, const Block& block,
                         std::size_t width, float scale, float* to) {
     for (std::size_t i = 0; i < kTile; ++i) {
-      const float* row = rows + (block.first + i) * width;
+      const float* row = rows + (block.first + i) * step;
       for (std::size_t w = 0; w < width; ++w) {
         to[w * kTile + i] = i < block.count ? row[w] * scale : 0.f;
       }
@@ -84,12 +88,17 @@ class AttentionKernel : public PreparedKernel {
   void score(const KernelBuffers& buffers, std::size_t stack,
              const Block& queries, const float* transposed, const Block& keys,
              float* tile) const {
+    const std::size_t step = key_rows_.row_step;
     const float* key =
-        floats(buffers, 1) + (stack * keys_ + keys.first) * width_;
-    simd::tile_product(keys.count, queries.columns(), width_, {key, width_, 1},
+        floats(buffers, 1) + key_rows_.begin(stack) + keys.first * step;
+    simd::tile_product(keys.count, queries.columns(), width_, {key, step, 1},
                        {transposed, kTile}, {tile, kTile}, false);
     if (sizes_.causal) hide_later_keys(queries, keys, tile);
-    if (mask_) {
+    if (adds_mask_) {
+      const float* mask = floats(buffers, *mask_);
+      mask += sizes_.mask_begin(static_cast<std::int64_t>(stack));
+      add_mask(mask, queries, keys, tile);
+    } else if (mask_) {
       const auto* mask = static_cast<const bool*>(buffers.inputs[*mask_]);
       mask += sizes_.mask_begin(static_cast<std::int64_t>(stack));
       hide_masked_keys(mask, queries, keys, tile);
@@ -110,6 +119,11 @@ class AttentionKernel : public PreparedKernel {
   AttentionSizes sizes_;
   std::size_t stacks_, queries_, keys_, width_, value_width_;
   std::size_t query_blocks_;
+  HeadRows key_rows_;
+
+  // Whether a query that may look at no key has NaN, as by a softmax of scores
+  // to which -infinity was added, and not 0.
+  bool adds_mask() const { return adds_mask_; }
 
  private:
   static void hide_later_keys(const Block& queries, const Block& keys,
@@ -119,6 +133,24 @@ class AttentionKernel : public PreparedKernel {
       if (key <= queries.first) continue;
       std::fill_n(tile + j * kTile, std::min(kTile, key - queries.first),
                   kHidden);
+    }
+  }
+
+  void add_mask(const float* mask, const Block& queries, const Block& keys,
+                float* tile) const {
+    for (std::size_t j = 0; j < keys.count; ++j) {
+      float* scores = tile + j * kTile;
+      const auto more = [&](std::size_t i) {
+        return mask[sizes_.mask_at(static_cast<Dim>(queries.first + i),
+                                   static_cast<Dim>(keys.first + j))];
+      };
+      if (sizes_.mask_is_of_keys()) {
+        const simd::Vector all = simd::broadcast(more(0));
+        simd::map(scores, scores, kTile,
+                  [&](simd::Vector x) { return hn::Add(x, all); });
+        continue;
+      }
+      for (std::size_t i = 0; i < queries.count; ++i) scores[i] += more(i);
     }
   }
 
@@ -156,6 +188,7 @@ class AttentionKernel : public PreparedKernel {
   }
 
   std::optional<std::size_t> mask_;  // which operand it is
+  bool adds_mask_;
 };
 
 inline std::optional<std::string> declines(const OpCall& call) {

@@ -30,20 +30,25 @@ struct AttentionSizes {
 
   // `mask` is the operand that holds the mask, if the call has one.
   AttentionSizes(const OpCall& call, std::size_t mask)
-      : queries(from_end(call.input(0).shape, 2)),
-        keys(from_end(call.input(1).shape, 2)),
-        width(call.input(0).shape.back()),
-        value_width(call.input(2).shape.back()),
-        scale(attention_scale(call.attributes, width)),
-        causal(call.attributes.flag("causal")) {
-    Shape pairs = call.input(0).shape;
-    stacks = product(pairs.first(pairs.rank() - 2));
-    pairs[pairs.rank() - 1] = keys;
-    if (!call.has_input(mask)) return;
-    const Shape& shape = call.input(mask).shape;
-    mask_ = BroadcastIndex(shape, pairs);
-    if (from_end(shape, 1) != 1) key_step_ = 1;
-    if (from_end(shape, 2) != 1) query_step_ = from_end(shape, 1);
+      : AttentionSizes(
+            pairs_of(call), call.input(0).shape.back(),
+            call.input(2).shape.back(), call.attributes,
+            call.has_input(mask) ? &call.input(mask).shape : nullptr) {}
+  // `pairs` are the leading axes, the queries and the keys; `mask` broadcasts
+  // to them, or is null.
+  AttentionSizes(const Shape& pairs, Dim key_width, Dim width_of_values,
+                 const Attributes& attributes, const Shape* mask)
+      : stacks(product(pairs.first(pairs.rank() - 2))),
+        queries(from_end(pairs, 2)),
+        keys(from_end(pairs, 1)),
+        width(key_width),
+        value_width(width_of_values),
+        scale(attention_scale(attributes, width)),
+        causal(attributes.flag("causal")) {
+    if (mask == nullptr) return;
+    mask_ = BroadcastIndex(*mask, pairs);
+    if (from_end(*mask, 1) != 1) key_step_ = 1;
+    if (from_end(*mask, 2) != 1) query_step_ = from_end(*mask, 1);
   }
 
   // Where the mask of a stack begins; from there on it has these steps.
@@ -58,6 +63,11 @@ struct AttentionSizes {
   bool mask_is_of_keys() const { return query_step_ == 0; }
 
  private:
+  static Shape pairs_of(const OpCall& call) {
+    Shape pairs = call.input(0).shape;
+    pairs[pairs.rank() - 1] = from_end(call.input(1).shape, 2);
+    return pairs;
+  }
   // An axis counted from the last one, 1, on; 1 where there is none.
   static Dim from_end(const Shape& shape, int axis) {
     return axis > shape.rank() ? 1 : shape[shape.rank() - axis];

@@ -1,0 +1,170 @@
+// Attention in blocks of keys (Dao, Fu, Ermon, Rudra and Ré, "FlashAttention:
+// fast and memory-efficient exact attention with IO-awareness", 2022). Nothing
+// as large as queries x keys is ever in memory.
+//
+// It is compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_KERNELS_CPU_ATTENTION_BLOCKS_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_ATTENTION_BLOCKS_H_
+#undef WEFT_KERNELS_CPU_ATTENTION_BLOCKS_H_
+#else
+#define WEFT_KERNELS_CPU_ATTENTION_BLOCKS_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/attention_tiles.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE::attention {
+
+using simd::broadcast;
+using simd::kLanes;
+using simd::load;
+using simd::store;
+using simd::tile_product;
+using simd::Vector;
+
+// The online softmax (Milakov and Gimelshein, 2018) of a block of queries.
+class RunningSoftmax {
+ public:
+  RunningSoftmax() {
+    std::fill_n(largest_, kTile, kHidden);
+    std::fill_n(total_, kTile, 0.f);
+  }
+
+  // Makes exp(score - the largest so far) of the scores. Returns whether a
+  // largest has grown: then earlier sums are to be multiplied by factor().
+  bool add(float* tile, std::size_t keys, std::size_t columns) {
+    bool has_grown = false;
+    for (std::size_t v = 0; v < columns; v += kLanes) {
+      const Vector before = load(largest_ + v);
+      Vector largest = before;
+      for (std::size_t j = 0; j < keys; ++j) {
+        largest = hn::Max(largest, load(tile + j * kTile + v));
+      }
+      // A query that has looked at no key yet keeps a sum of 0, not of NaN.
+      const Vector shift =
+          hn::IfThenZeroElse(hn::Eq(largest, broadcast(kHidden)), largest);
+      Vector sum = broadcast(0.f);
+      for (std::size_t j = 0; j < keys; ++j) {
+        float* place = tile + j * kTile + v;
+        const Vector weight = simd::exp(hn::Sub(load(place), shift));
+        store(weight, place);
+        sum = hn::Add(sum, weight);
+      }
+      // Earlier weights were relative to a smaller largest score: the factor
+      // brings their sums to the new one. It is 0 for the first block, where
+      // `before` is -∞.
+      const Vector factor = simd::exp(hn::Sub(before, shift));
+      store(factor, factor_ + v);
+      store(hn::MulAdd(load(total_ + v), factor, sum), total_ + v);
+      store(largest, largest_ + v);
+      has_grown |= !hn::AllTrue(simd::Floats(), hn::Eq(largest, before));
+    }
+    return has_grown;
+  }
+  float factor(std::size_t query) const { return factor_[query]; }
+
+  // What the sums are divided by, and the logarithm of the sum of exp(score);
+  // 1 and 0 for a query that looks at no key.
+  float divisor(std::size_t query) const {
+    return total_[query] == 0 ? 1 : total_[query];
+  }
+  float total(std::size_t query) const { return total_[query]; }
+  float log_sum_exp(std::size_t query) const {
+    return total_[query] == 0 ? 0 : largest_[query] + std::log(total_[query]);
+  }
+
+ private:
+  alignas(64) float largest_[kTile];
+  alignas(64) float total_[kTile];
+  alignas(64) float factor_[kTile];
+};
+
+inline void scale_row(float* row, std::size_t width, float factor) {
+  simd::map(row, row, width,
+            [&](Vector x) { return hn::Mul(x, broadcast(factor)); });
+}
+
+class Attention : public AttentionKernel {
+ public:
+  // A call of attention: matrices lie behind each other.
+  explicit Attention(const OpCall& call)
+      : AttentionKernel(call, AttentionSizes(call, kMaskOfAttention),
+                        kMaskOfAttention),
+        query_rows_(HeadRows::dense(queries_, width_)),
+        value_rows_(HeadRows::dense(keys_, value_width_)),
+        result_rows_(HeadRows::dense(queries_, value_width_)),
+        makes_sums_(true) {}
+  // A call with heads in columns, which makes no sums of exp(score).
+  Attention(const OpCall& call, const HeadSizes& sizes)
+      : AttentionKernel(call, sizes.attention(call), HeadSizes::kMask),
+        query_rows_(sizes.operand(call, 0)),
+        value_rows_(sizes.operand(call, 2)),
+        result_rows_(sizes.rows_of_result(call)),
+        makes_sums_(false) {
+    key_rows_ = sizes.operand(call, 1);
+  }
+
+  // Each block of queries, transposed.
+  std::size_t scratch_bytes() const override {
+    return stacks_ * query_blocks_ * width_ * kTile * sizeof(float);
+  }
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const auto tasks = static_cast<std::int64_t>(stacks_ * query_blocks_);
+    parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto task = at(begin); task < at(end); ++task) {
+        attend(buffers, task / query_blocks_, task % query_blocks_);
+      }
+    });
+  }
+
+ private:
+  void attend(const KernelBuffers& buffers, std::size_t stack,
+              std::size_t block) const {
+    const Block queries(block, queries_);
+    float* transposed = static_cast<float*>(buffers.scratch) +
+                        (stack * query_blocks_ + block) * width_ * kTile;
+    transpose(floats(buffers, 0) + query_rows_.begin(stack),
+              query_rows_.row_step, queries, width_,
+              static_cast<float>(sizes_.scale), transposed);
+    const std::size_t step = result_rows_.row_step;
+    float* y =
+        result(buffers, 0) + result_rows_.begin(stack) + queries.first * step;
+    alignas(64) float tile[kTile * kTile];
+    RunningSoftmax softmax;
+    for (std::size_t j = 0; j < key_blocks(queries); ++j) {
+      const Block keys(j, keys_);
+      score(buffers, stack, queries, transposed, keys, tile);
+      const bool has_grown = softmax.add(tile, keys.count, queries.columns());
+      // Most blocks bring no larger score, and then the sums stay.
+      for (std::size_t i = 0; j > 0 && has_grown && i < queries.count; ++i) {
+        scale_row(y + i * step, value_width_, softmax.factor(i));
+      }
+      const std::size_t value_step = value_rows_.row_step;
+      const float* value = floats(buffers, 2) + value_rows_.begin(stack) +
+                           keys.first * value_step;
+      tile_product(queries.count, value_width_, keys.count, {tile, 1, kTile},
+                   {value, value_step}, {y, step}, j > 0);
+    }
+    // Dividing once, in the end, takes less than dividing every weight.
+    for (std::size_t i = 0; i < queries.count; ++i) {
+      const float divisor = adds_mask() ? softmax.total(i) : softmax.divisor(i);
+      scale_row(y + i * step, value_width_, 1 / divisor);
+      if (!makes_sums_) continue;
+      result(buffers, 1)[stack * queries_ + queries.first + i] =
+          softmax.log_sum_exp(i);
+    }
+  }
+
+  HeadRows query_rows_, value_rows_, result_rows_;
+  bool makes_sums_;
+};
+
+}  // namespace weft::HWY_NAMESPACE::attention
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target
