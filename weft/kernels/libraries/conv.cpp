@@ -11,22 +11,6 @@ using onednn::Convolution;
 using onednn::image;
 using onednn::Slot;
 
-auto forward(const Convolution& c, const dnnl::primitive_attr& attr,
-             const std::optional<memory::desc>& bias = {}) {
-  // Winograd's algorithm would be faster for some shapes, with larger rounding
-  // errors (docs/design.md).
-  constexpr auto direct = dnnl::algorithm::convolution_direct;
-  constexpr auto training = dnnl::prop_kind::forward_training;
-  if (bias) {
-    return onednn::describe<dnnl::convolution_forward>(
-        attr, training, direct, image(c.x), c.free_weights(c.x.dtype), *bias,
-        image(c.y), c.strides, c.dilation, c.padding_before, c.padding_after);
-  }
-  return onednn::describe<dnnl::convolution_forward>(
-      attr, training, direct, image(c.x), c.free_weights(c.x.dtype), image(c.y),
-      c.strides, c.dilation, c.padding_before, c.padding_after);
-}
-
 std::optional<std::string> conv_declines(const OpCall& call) {
   for (const auto& type : call.inputs) {
     if (auto reason = onednn::dtype_declined(type.dtype)) return reason;
@@ -44,7 +28,7 @@ std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
   if (call.has_input(2)) {
     bias = onednn::dense(call.input(2).dtype, {c.w.shape[3]});
   }
-  const auto description = forward(c, attr, bias);
+  const auto description = c.forward(attr, bias);
   auto program = std::make_unique<onednn::Program>();
   const Slot weights =
       program->in_layout(call, 1, c.weights(), description.weights_desc());
@@ -65,7 +49,7 @@ std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
   // oneDNN wants the forward description as a hint for each gradient.
   const auto description =
       onednn::describe_backward<dnnl::convolution_backward_data>(
-          attr, forward(c, attr), dnnl::algorithm::convolution_direct,
+          attr, c.forward(attr), dnnl::algorithm::convolution_direct,
           image(c.x), c.free_weights(c.x.dtype), image(c.y), c.strides,
           c.dilation, c.padding_before, c.padding_after);
   auto program = std::make_unique<onednn::Program>();
@@ -104,7 +88,7 @@ std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
   // Sums over the whole batch: f32 even between bf16 images.
   const auto description =
       onednn::describe_backward<dnnl::convolution_backward_weights>(
-          attr, forward(c, attr), dnnl::algorithm::convolution_direct,
+          attr, c.forward(attr), dnnl::algorithm::convolution_direct,
           image(c.x), c.free_weights(DType::kF32), image(c.y), c.strides,
           c.dilation, c.padding_before, c.padding_after);
   const memory::desc computed = description.diff_weights_desc();

@@ -48,4 +48,21 @@ Convolution::memory::desc Convolution::weights() const {
   return strided(w.dtype, weight_dims(), strides_of);
 }
 
+dnnl::convolution_forward::primitive_desc Convolution::forward(
+    const dnnl::primitive_attr& attr,
+    const std::optional<memory::desc>& bias) const {
+  // Winograd's algorithm would be faster for some shapes, with larger rounding
+  // errors (docs/design.md).
+  constexpr auto direct = dnnl::algorithm::convolution_direct;
+  constexpr auto training = dnnl::prop_kind::forward_training;
+  if (bias) {
+    return describe<dnnl::convolution_forward>(
+        attr, training, direct, image(x), free_weights(x.dtype), *bias,
+        image(y), strides, dilation, padding_before, padding_after);
+  }
+  return describe<dnnl::convolution_forward>(
+      attr, training, direct, image(x), free_weights(x.dtype), image(y),
+      strides, dilation, padding_before, padding_after);
+}
+
 }  // namespace weft::onednn

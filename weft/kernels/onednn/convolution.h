@@ -5,6 +5,8 @@
 // Threads: a value type.
 #pragma once
 
+#include <optional>
+
 #include "weft/kernels/onednn/program.h"
 
 namespace weft::onednn {
@@ -32,6 +34,11 @@ struct Convolution {
   memory::desc free_weights(DType dtype) const {
     return any_layout(dtype, weight_dims());
   }
+  // The primitive that computes y, with sums of products as they are written
+  // down; `bias` is its layout.
+  dnnl::convolution_forward::primitive_desc forward(
+      const dnnl::primitive_attr& attr,
+      const std::optional<memory::desc>& bias = {}) const;
 };
 
 }  // namespace weft::onednn
