@@ -1,6 +1,7 @@
 // Cells of separate ops that are found, and those that only look like some.
 #include "weft/compiler/recurrent_cells.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
@@ -109,7 +110,7 @@ TEST(RecurrentCells, OneProductForAllGatesInAnyOrder) {
     const Value z = matmul(s[0], w[0]) + matmul(s[1], w[1]) + w[2];
     return lstm_of(gate(z, 2), gate(z, 0), gate(z, 3), gate(z, 1), s[2]);
   });
-  EXPECT_EQ(lstm.cells("lstm"), 3);
+  EXPECT_EQ(lstm.cells("lstm"), 1);
 }
 
 TEST(RecurrentCells, OnlyWeightsThatNeverChange) {
@@ -117,7 +118,7 @@ TEST(RecurrentCells, OnlyWeightsThatNeverChange) {
     const Value z = matmul(s[0], w[0]) + matmul(s[1], w[1]) + w[2];
     return lstm_of(gate(z, 0), gate(z, 1), gate(z, 2), gate(z, 3), s[2]);
   });
-  EXPECT_EQ(lstm.cells("lstm"), 3);
+  EXPECT_EQ(lstm.cells("lstm"), 1);
   EXPECT_EQ(lstm.cells("lstm", false), 0);
 }
 
@@ -142,7 +143,7 @@ TEST(RecurrentCells, AProductForEachGateWithAndWithoutBiases) {
     const Value next = tanh(z(2)) * sigmoid(z(0)) + s[2] * sigmoid(z(1));
     return Values{tanh(next) * sigmoid(z(3)), next};
   });
-  EXPECT_EQ(lstm.cells("lstm"), 3);
+  EXPECT_EQ(lstm.cells("lstm"), 1);
 }
 
 TEST(RecurrentCells, GruInBothForms) {
@@ -161,7 +162,7 @@ TEST(RecurrentCells, GruInBothForms) {
           return Values{is_short ? n + z * (s[1] - n)
                                  : (1.0 - z) * n + z * s[1]};
         });
-    EXPECT_EQ(gru.cells("gru"), 3) << is_short;
+    EXPECT_EQ(gru.cells("gru"), 1) << is_short;
   }
 }
 
@@ -177,6 +178,81 @@ TEST(RecurrentCells, SequencesOfDifferentLengths) {
     return Values{where(goes_on, next[0], s[1]), where(goes_on, next[1], s[2])};
   });
   EXPECT_EQ(lstm.cells("lstm"), 3);
+}
+
+// What a step reads is made of what the one before it returned, as where a text
+// is written: its steps cannot be taken at once.
+TEST(RecurrentCells, StepsThatWaitForEachOther) {
+  std::vector<Shape> weights = kMerged;
+  weights.push_back({kHidden, kInputs});
+  const Unrolled lstm(weights, [](const Values& s, const Values& w) {
+    const Value x = s[0] + tanh(matmul(s[1], w[3]));
+    const Value z = matmul(x, w[0]) + matmul(s[1], w[1]) + w[2];
+    return lstm_of(gate(z, 0), gate(z, 1), gate(z, 2), gate(z, 3), s[2]);
+  });
+  EXPECT_EQ(lstm.cells("lstm"), 3);
+}
+
+// Two layers, each from both ends of the sequence: four loops.
+TEST(RecurrentCells, LayersInBothDirections) {
+  FunctionBuilder builder("layers");
+  std::vector<Tensor> arguments;
+  const auto take = [&](const Shape& shape) {
+    arguments.push_back(numbers(shape, static_cast<double>(arguments.size())));
+    return builder.parameter(arguments.back().type());
+  };
+  Values x;
+  for (int t = 0; t < 4; ++t) x.push_back(take({kBatch, kInputs}));
+  const Value zero = take({kBatch, kHidden});
+  const std::size_t first = arguments.size();
+  Values w;
+  for (const Dim inputs : {kInputs, kInputs, 2 * kHidden, 2 * kHidden}) {
+    w.push_back(take({inputs, 4 * kHidden}));
+    w.push_back(take(kMerged[1]));
+    w.push_back(take(kMerged[2]));
+  }
+  const auto direction = [&](Values inputs, std::size_t layer, bool reversed) {
+    if (reversed) std::ranges::reverse(inputs);
+    Value h = zero, c = zero;
+    Values outputs;
+    for (const Value& each : inputs) {
+      const Value z = matmul(each, w[3 * layer]) + matmul(h, w[3 * layer + 1]) +
+                      w[3 * layer + 2];
+      const Values next =
+          lstm_of(gate(z, 0), gate(z, 1), gate(z, 2), gate(z, 3), c);
+      h = next[0];
+      c = next[1];
+      outputs.push_back(h);
+    }
+    if (reversed) std::ranges::reverse(outputs);
+    return outputs;
+  };
+  const Function function = builder.build([&] {
+    Values values = x;
+    for (const std::size_t layer : {0u, 2u}) {
+      const Values ahead = direction(values, layer, false);
+      const Values back = direction(values, layer + 1, true);
+      for (std::size_t t = 0; t < values.size(); ++t) {
+        values[t] = concat(std::vector{ahead[t], back[t]}, 1);
+      }
+    }
+    return values;
+  });
+  Frozen frozen;
+  for (std::size_t i = first; i < arguments.size(); ++i) {
+    frozen.emplace_back(i, arguments[i]);
+  }
+  Executable plain(function, {.fuse = false});
+  Executable served(function, {.frozen = frozen});
+  const auto expected = plain.run(arguments);
+  const auto results = served.run(arguments);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    for (Dim k = 0; k < expected[i].size(); ++k) {
+      EXPECT_NEAR(results[i].item(k), expected[i].item(k), 2e-6);
+    }
+  }
+  const auto steps = served.plan_for(arguments).steps();
+  EXPECT_EQ(std::ranges::count(steps, "lstm", &StepInfo::name), 4);
 }
 
 // The body of a scan is given its weights from outside.
