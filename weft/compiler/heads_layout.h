@@ -1,4 +1,4 @@
-// Where attention finds its heads without that anybody copies them: in the
+// Where attention finds its heads without anybody copying them: in the
 // columns of what products made, or apart.
 //
 // Threads: pure functions.

@@ -39,9 +39,9 @@ HeadSizes::HeadSizes(const OpCall& call)
   if (call.attributes.flag("apart")) {
     result_.shape = {query.batch, heads_, query.length, width};
   } else if (has_length_first_) {
-    result_.shape = {query.length, query.batch, heads_ * width};
+    result_.shape = {query.length, query.batch, dim_multiply(heads_, width)};
   } else {
-    result_.shape = {query.batch, query.length, heads_ * width};
+    result_.shape = {query.batch, query.length, dim_multiply(heads_, width)};
   }
 }
 
@@ -74,11 +74,21 @@ HeadSizes::Operand HeadSizes::checked_operand(const OpCall& call,
   }
   std::int64_t width =
       call.attributes.integer(index == 2 ? "value_width" : "width");
-  if (width == 0) width = columns / heads_;
+  if (width == 0) {
+    if (columns % heads_ != 0) {
+      throw call.error("the {} has {} columns, which {} heads do not share",
+                       name[index], columns, heads_);
+    }
+    width = columns / heads_;
+  }
   if (step == 0) step = width;
-  // The last head has to end where the columns do, or before.
-  if (first < 0 || width < 0 || step < width ||
-      first + (heads_ - 1) * step + width > columns) {
+  // The last head has to end where the columns do, or before. Products of what
+  // a file says could overflow.
+  const bool ends_inside =
+      first >= 0 && width >= 1 && step >= width && first <= columns &&
+      width <= columns - first &&
+      (heads_ == 1 || step <= (columns - first - width) / (heads_ - 1));
+  if (!ends_inside) {
     throw call.error(
         "the {} has {} columns for {} heads of {}, {} apart, "
         "from {} on",
