@@ -1,37 +1,16 @@
-// As join_lstm_steps, of a gated recurrent unit.
-#include "weft/compiler/rule.h"
+// Steps of one gated recurrent unit that follow each other become a sequence,
+// as those of an LSTM do (join_lstm_steps.cpp).
+#include "weft/compiler/joined_steps.h"
 #include "weft/graph/registry.h"
-#include "weft/ops/join.h"
-#include "weft/ops/shape.h"
-#include "weft/ops/slice.h"
 
 namespace weft {
 namespace {
 
-bool gru_has_steps(const MatchedNode& gru) {
-  return gru.operand(0).shape[0] > 0;
-}
-
-bool are_alike_grus(const MatchView& match) {
-  return match.attributes(0) == match.attributes(1);
-}
-
 std::vector<Value> as_gru_sequence(const MatchView& match) {
-  const Value steps[] = {match.outside(0), match.outside(1)};
-  std::vector<Value> operands = {concat(steps, 0)};
-  for (int i = 2; i < 7; ++i) operands.push_back(match.outside(i));
-  const Node& node = match.node(0).node;
-  const std::vector<Value> all =
-      call_all(*node.op, operands, node.attributes, node.location);
-  const Dim cut = steps[0].shape()[0];
-  const Dim end = cut + steps[1].shape()[0];
-  const auto part = [&](std::size_t result, Dim from, Dim to) {
-    return slice_axis(all[result], 0, from, to);
-  };
+  const JoinedSteps joined(match);
   // The results are y, the last h and gates.
-  return {part(0, 0, cut), reshape(part(0, cut - 1, cut), operands[1].shape()),
-          part(2, 0, cut), part(0, cut, end),
-          all[1],          part(2, cut, end)};
+  return {joined.first(0),  joined.state_between(0), joined.first(2),
+          joined.second(0), joined.whole(1),         joined.second(2)};
 }
 
 }  // namespace
@@ -51,14 +30,14 @@ void register_rule_join_gru_steps(RuleRegistry& rules) {
                                 Operand::outside(3), Operand::outside(4),
                                 Operand::outside(5), Operand::outside(6)},
                    .role = PatternRole::kResult,
-                   .holds = gru_has_steps},
+                   .holds = has_steps},
                   {.ops = {&gru},
                    .operands = {Operand::outside(1), Operand::of(0, 1),
                                 Operand::outside(3), Operand::outside(4),
                                 Operand::outside(5), Operand::outside(6)},
                    .role = PatternRole::kResult,
-                   .holds = gru_has_steps}},
-      .holds = are_alike_grus,
+                   .holds = has_steps}},
+      .holds = are_alike_layers,
       .make = as_gru_sequence,
       .samples =
           {{R"(func @f(%0: f32[1, 1, 2], %1: f32[1, 1, 2], %2: f32[1, 1], %3: f32[2, 3], %4: f32[1, 3], %5: f32[3], %6: f32[3]) -> (f32[1, 1], f32[1, 1]) {

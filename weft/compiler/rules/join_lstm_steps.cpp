@@ -1,51 +1,20 @@
 // Steps of one LSTM that follow each other are a sequence, whose products with
 // x need not wait for the state, and whose weights stay where they are packed.
 // What a model unrolls, or an exporter for it, becomes the layer again.
-#include "weft/compiler/rule.h"
+#include "weft/compiler/joined_steps.h"
 #include "weft/graph/registry.h"
-#include "weft/ops/join.h"
-#include "weft/ops/shape.h"
-#include "weft/ops/slice.h"
 
 namespace weft {
 namespace {
 
-bool lstm_has_steps(const MatchedNode& lstm) {
-  return lstm.operand(0).shape[0] > 0;
-}
-
-bool are_alike_lstms(const MatchView& match) {
-  return match.attributes(0) == match.attributes(1);
-}
-
 std::vector<Value> as_lstm_sequence(const MatchView& match) {
-  const Value steps[] = {match.outside(0), match.outside(1)};
-  std::vector<Value> operands = {concat(steps, 0)};
-  for (int i = 2; i < 7; ++i) operands.push_back(match.outside(i));
-  const Node& node = match.node(0).node;
-  const std::vector<Value> all =
-      call_all(*node.op, operands, node.attributes, node.location);
-  const Dim cut = steps[0].shape()[0];
-  const Dim end = cut + steps[1].shape()[0];
-  const Shape& state = operands[1].shape();
-  const auto last_of_first = [&](const Value& values) {
-    return reshape(slice_axis(values, 0, cut - 1, cut), state);
-  };
-  const auto part = [&](std::size_t result, Dim from, Dim to) {
-    return slice_axis(all[result], 0, from, to);
-  };
+  const JoinedSteps joined(match);
   // The results are y, the last h and c, gates and cells; of the first node the
   // last ones are among those of all steps.
-  return {part(0, 0, cut),
-          last_of_first(all[0]),
-          last_of_first(all[4]),
-          part(3, 0, cut),
-          part(4, 0, cut),
-          part(0, cut, end),
-          all[1],
-          all[2],
-          part(3, cut, end),
-          part(4, cut, end)};
+  return {joined.first(0), joined.state_between(0), joined.state_between(4),
+          joined.first(3), joined.first(4),         joined.second(0),
+          joined.whole(1), joined.whole(2),         joined.second(3),
+          joined.second(4)};
 }
 
 }  // namespace
@@ -65,14 +34,14 @@ void register_rule_join_lstm_steps(RuleRegistry& rules) {
                                 Operand::outside(3), Operand::outside(4),
                                 Operand::outside(5), Operand::outside(6)},
                    .role = PatternRole::kResult,
-                   .holds = lstm_has_steps},
+                   .holds = has_steps},
                   {.ops = {&lstm},
                    .operands = {Operand::outside(1), Operand::of(0, 1),
                                 Operand::of(0, 2), Operand::outside(4),
                                 Operand::outside(5), Operand::outside(6)},
                    .role = PatternRole::kResult,
-                   .holds = lstm_has_steps}},
-      .holds = are_alike_lstms,
+                   .holds = has_steps}},
+      .holds = are_alike_layers,
       .make = as_lstm_sequence,
       .samples =
           {{R"(func @f(%0: f32[1, 1, 2], %1: f32[2, 1, 2], %2: f32[1, 1], %3: f32[1, 1], %4: f32[2, 4], %5: f32[1, 4], %6: f32[4]) -> (f32[1, 1], f32[2, 1, 1], f32[1, 1], f32[1, 1]) {
