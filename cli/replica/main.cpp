@@ -1,6 +1,7 @@
 // weft-replica, which `weft market replica --peers` runs: a rank that hears the
 // others over gRPC.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <fmt/core.h>
 
 #include "cli/terminal.h"
@@ -30,13 +31,12 @@ market::GrpcExchangeOptions options_of(const ReplicaArguments& arguments) {
   const std::string& own =
       arguments.peers[static_cast<std::size_t>(arguments.rank)];
   const auto colon = own.rfind(':');
-  unsigned long port = 0;
-  try {
-    port = std::stoul(own.substr(colon + 1));
-  } catch (const std::exception&) {
-    port = 0;
-  }
-  if (colon == std::string::npos || port < 1 || port > 65535) {
+  // The whole text must be read: what is cut short would be another port.
+  int port = 0;
+  const char* const end = own.data() + own.size();
+  const auto read = std::from_chars(own.data() + colon + 1, end, port);
+  const bool is_read = read.ec == std::errc() && read.ptr == end;
+  if (colon == std::string::npos || !is_read || port < 1 || port > 65535) {
     throw Error(ErrorCode::kInvalidArgument, "--peers",
                 "'{}' is not HOST:PORT with a port from 1 to 65535", own);
   }
