@@ -157,7 +157,7 @@ TEST_F(WorkersResumeTest, AnyDeathLeavesACheckpointThatResumesBitForBit) {
   // A run of 12 steps sends some 200 messages per rank.
   const RandomStream random{.seed = 5, .stream = 1};
   int deaths = 0;
-  for (std::uint64_t i = 0; i < 50; ++i) {
+  for (std::uint64_t i = 0; i < 100; ++i) {
     fs::remove_all(root_.path() / "killed");
     const auto rank = static_cast<int>(random.word(2 * i) % 3);
     const std::uint64_t sends = 1 + random.word(2 * i + 1) % 200;
@@ -176,7 +176,7 @@ TEST_F(WorkersResumeTest, AnyDeathLeavesACheckpointThatResumesBitForBit) {
           << name << ", rank " << rank << " killed at send " << sends;
     }
   }
-  EXPECT_GT(deaths, 25);
+  EXPECT_GT(deaths, 50);
 }
 
 // Hosts that share no folder: what the first one has counts.
