@@ -1,4 +1,5 @@
-// In which order a rank is sent what its part of a graph reads of others.
+// Decides in which order a rank is sent what its part of a graph reads of
+// others.
 //
 // Each rank finds out for its own part what its senders keep to: the places of
 // transfer_order.h, of the arguments that are placed elsewhere and of the

@@ -1,5 +1,5 @@
-// Convolutions of images beside each other by oneDNN: one after the other, each
-// of which adds to what is there.
+// oneDNN convolves images beside each other one after the other, and adds each
+// result to those before.
 #include <optional>
 
 #include "weft/kernels/onednn/convolution.h"
