@@ -1,4 +1,5 @@
-// weft: trains, measures and explains models. See cli/verb.h.
+// weft, which trains, measures and explains models, and weft-books: programs
+// that differ by their verbs alone. See cli/verb.h.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "cli/completed_verb.h"
 #include "cli/error_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -77,6 +79,13 @@ int run(int argc, char** argv) {
                  "colours of errors: auto has them in a terminal, unless "
                  "NO_COLOR is set; always; never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
+  // What `weft completion` asks programs beside it for.
+  app.add_flag_callback("--list-verbs",
+                        [&app] {
+                          print_completed(completed_verbs(app));
+                          throw CLI::Success();
+                        })
+      ->group("");
   app.footer(
       "Exit codes: 0 done, 1 failed, 2 bad usage or input, "
       "130 interrupted.\nA first run: weft train recipes/digits.toml");

@@ -4,7 +4,10 @@
 // Results go to standard output, progress and notes to standard error.
 //
 // A new verb is one file in cli/verbs, of which `weft --help` and the table of
-// README.md (tools/make_verbs_table.py) learn by themselves.
+// README.md (tools/make_verbs_table.py) learn by themselves. Those of the gate
+// and the market lie in cli/books/verbs: they are a program of their own,
+// weft-books, to which `weft` hands them, so that who only trains need not
+// build them.
 //
 // Threads: the registry is immutable.
 #pragma once
@@ -48,7 +51,7 @@ struct Reported {
 
 namespace weft {
 
-// It is filled from the files of cli/verbs.
+// It is filled from the files of cli/verbs, or cli/books/verbs in weft-books.
 const cli::VerbRegistry& verb_registry();
 
 }  // namespace weft

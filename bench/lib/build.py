@@ -6,8 +6,8 @@ from pathlib import Path
 
 TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth",
            "weft-read-rate", "weft-all-reduce",
-           "weft-micro", "weft-cli", "weft-concurrent-bench", "weft-python",
-           "weft-serve", "weft-serve-load")
+           "weft-micro", "weft-cli", "weft-books", "weft-concurrent-bench",
+           "weft-python", "weft-serve", "weft-serve-load")
 
 
 def build(root: Path, folder: Path) -> str:

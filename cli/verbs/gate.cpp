@@ -1,15 +1,12 @@
-// weft gate: what hangs below it.
-#include <CLI/CLI.hpp>
-
-#include "cli/verb.h"
+// weft gate, which weft-books holds.
+#include "cli/books.h"
+#include "cli/program_beside.h"
 
 namespace weft {
 
 void register_verb_gate(cli::VerbRegistry& verbs) {
-  verbs.add({.name = "gate",
-             .summary = "Let only better models pass, provably",
-             .order = 62,
-             .add = [](CLI::App& verb) { verb.require_subcommand(1); }});
+  verbs.add(cli::gate_verb(
+      [](CLI::App& verb) { cli::hand_over(verb, cli::kBooksProgram); }));
 }
 
 }  // namespace weft

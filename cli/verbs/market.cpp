@@ -1,15 +1,12 @@
-// weft market: what hangs below it.
-#include <CLI/CLI.hpp>
-
-#include "cli/verb.h"
+// weft market, which weft-books holds.
+#include "cli/books.h"
+#include "cli/program_beside.h"
 
 namespace weft {
 
 void register_verb_market(cli::VerbRegistry& verbs) {
-  verbs.add({.name = "market",
-             .summary = "Trade data and computation, for shares and dividends",
-             .order = 64,
-             .add = [](CLI::App& verb) { verb.require_subcommand(1); }});
+  verbs.add(cli::market_verb(
+      [](CLI::App& verb) { cli::hand_over(verb, cli::kBooksProgram); }));
 }
 
 }  // namespace weft

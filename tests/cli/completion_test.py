@@ -26,6 +26,10 @@ class CompletionTest(CliTest):
         self.assertEqual(self.completed("weft", "tr"), ["train"])
         self.assertIn("inspect", self.completed("weft", ""))
         self.assertEqual(self.completed("weft", "inspect", "cod"), ["codec"])
+        # Those that another program holds.
+        self.assertEqual(self.completed("weft", "gate", "siz"), ["size"])
+        self.assertIn("--condition",
+                      self.completed("weft", "gate", "size", "--c"))
 
     def test_options_and_files(self) -> None:
         self.write("mine.toml", "")

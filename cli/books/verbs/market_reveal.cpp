@@ -1,7 +1,7 @@
 // weft market reveal: draws which stages of a job are computed again.
 #include <CLI/CLI.hpp>
 
-#include "cli/market_sending.h"
+#include "cli/books/market_sending.h"
 #include "cli/verb.h"
 
 #include "weft/market/challenge.h"

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/market_sending.h"
+#include "cli/books/market_sending.h"
 #include "cli/verb.h"
 
 #include "weft/market/replica.h"

@@ -1,7 +1,7 @@
 // weft gate submit: lets a model pass or fail; the exit code is the verdict.
 #include <CLI/CLI.hpp>
 
-#include "cli/gate_answer.h"
+#include "cli/books/gate_answer.h"
 #include "cli/verb.h"
 
 namespace weft::cli {

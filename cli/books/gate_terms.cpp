@@ -1,4 +1,4 @@
-#include "cli/gate_terms.h"
+#include "cli/books/gate_terms.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

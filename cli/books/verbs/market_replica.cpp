@@ -1,11 +1,8 @@
 // weft market replica: one of several ranks that keep a market together.
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <fmt/core.h>
-#include <unistd.h>
 
+#include "cli/program_beside.h"
 #include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -54,31 +51,23 @@ void keep(const MarketReplicaArguments& arguments, Transport& transport) {
 
 // gRPC's part is a program of its own beside this one, as its packages are
 // many.
-void run_over_grpc(const MarketReplicaArguments& arguments) {
-  constexpr const char* kProgram = "weft-replica";
-  const auto program = std::filesystem::read_symlink("/proc/self/exe")
-                           .replace_filename(kProgram);
+[[noreturn]] void run_over_grpc(const MarketReplicaArguments& arguments) {
   std::vector<std::string> words{
-      program.string(), of_rank(arguments.ledger, arguments.rank),
-      "--key",          of_rank(arguments.key, arguments.rank),
-      "--rank",         std::to_string(arguments.rank),
-      "--rounds",       std::to_string(arguments.rounds),
-      "--every",        fmt::format("{}", arguments.every),
-      "--timeout",      fmt::format("{}", arguments.timeout)};
+      of_rank(arguments.ledger, arguments.rank),
+      "--key",     of_rank(arguments.key, arguments.rank),
+      "--rank",    std::to_string(arguments.rank),
+      "--rounds",  std::to_string(arguments.rounds),
+      "--every",   fmt::format("{}", arguments.every),
+      "--timeout", fmt::format("{}", arguments.timeout)};
   for (const std::string& peer : arguments.peers) {
     words.insert(words.end(), {"--peers", peer});
   }
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
-  throw Error(ErrorCode::kUnavailable, program.string(), "cannot be run: {}",
-              std::strerror(errno))
-      .hint("bin/weft serve builds it, with the packages that it needs");
+  become("weft-replica", std::move(words),
+         "bin/weft serve builds it, with the packages that it needs");
 }
 
 void run_replicas(const MarketReplicaArguments& arguments) {
-  if (!arguments.peers.empty()) return run_over_grpc(arguments);
+  if (!arguments.peers.empty()) run_over_grpc(arguments);
   const RankChoice choice = choose_ranks(arguments.ranks);
   if (choice.is_alone()) {
     throw Error(ErrorCode::kInvalidArgument, "market replica",

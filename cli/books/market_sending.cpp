@@ -1,4 +1,4 @@
-#include "cli/market_sending.h"
+#include "cli/books/market_sending.h"
 
 #include <fmt/core.h>
 

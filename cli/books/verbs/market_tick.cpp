@@ -1,7 +1,7 @@
 // weft market tick: what is due by now, without a transaction.
 #include <CLI/CLI.hpp>
 
-#include "cli/market_sending.h"
+#include "cli/books/market_sending.h"
 #include "cli/verb.h"
 
 namespace weft::cli {

@@ -1,4 +1,4 @@
-#include "cli/gate_answer.h"
+#include "cli/books/gate_answer.h"
 
 #include <fmt/core.h>
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "cli/gate_answer.h"
+#include "cli/books/gate_answer.h"
 #include "cli/verb.h"
 
 namespace weft::cli {

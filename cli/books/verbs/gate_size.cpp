@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "cli/gate_terms.h"
+#include "cli/books/gate_terms.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
