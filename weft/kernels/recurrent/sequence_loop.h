@@ -26,6 +26,8 @@ using weft::recurrent::Sequence;
 using weft::recurrent::SequenceFunction;
 using weft::recurrent::SequenceShape;
 
+// Of the sums of one gate (LoopParameters::chains).
+inline constexpr std::size_t kMostChains = 4;
 // Sums that live in registers, with a few more for what is multiplied.
 #if HWY_TARGET == HWY_AVX2
 inline constexpr std::size_t kSums = 12;
@@ -212,16 +214,17 @@ struct GruCell {
   }
 };
 
-// One member's part of a sequence: the blocks of units that it owns.
-template <class Format, class CellOf, std::size_t kWide, std::size_t kChains>
-class SequenceLoop {
+// One member's part of a sequence, the blocks of units that it owns, and what
+// loops of any number of chains do alike: it is compiled once for all of them.
+template <class Format, class CellOf, std::size_t kWide>
+class SequencePart {
+ protected:
   static constexpr std::size_t kGates = CellOf::kGates;
   static constexpr std::size_t kVectors = kGates * kWide;
   static constexpr std::size_t kUnits = kWide * kLanes;
 
- public:
-  SequenceLoop(const Sequence& sequence, TeamMember& self)
-      : s_(sequence), self_(self) {
+  SequencePart(const Sequence& sequence, const TeamMember& self)
+      : s_(sequence) {
     const auto panels =
         static_cast<std::int64_t>((s_.shape.hidden + kUnits - 1) / kUnits);
     first_ = static_cast<std::size_t>(self.begin(panels));
@@ -236,19 +239,6 @@ class SequenceLoop {
                                               (rows_at_once() + 15) / 16 * 16);
   }
 
-  void run() {
-    const std::size_t steps = s_.shape.steps;
-    const std::size_t ahead = s_.parameters.ahead;
-    for (std::size_t t = 0; t < steps; ++t) {
-      // Products with x need no other thread: they are taken before all meet.
-      if (t % ahead == 0) multiply_inputs(t, std::min(ahead, steps - t));
-      if (t > 0) self_.meet();
-      step(t);
-    }
-    copy_last_states();
-  }
-
- private:
   std::size_t rows_at_once() const {
     return s_.parameters.ahead * s_.shape.batch;
   }
@@ -278,8 +268,9 @@ class SequenceLoop {
     return s_.gates + row * 4 * s_.shape.hidden;
   }
 
-  // x w_ih + b of `steps` steps, into the gates.
-  void multiply_inputs(std::size_t t, std::size_t steps) {
+  // x w_ih + b of `steps` steps, into the gates, in as many chains as there are
+  // registers for.
+  HWY_NOINLINE void multiply_inputs(std::size_t t, std::size_t steps) {
     const std::size_t inputs = s_.shape.inputs;
     const std::size_t hidden = s_.shape.hidden;
     const std::size_t first_row = t * s_.shape.batch;
@@ -287,7 +278,7 @@ class SequenceLoop {
     const Rows rows = words_of(s_.x + first_row * inputs, count, inputs,
                                s_.input_weights.groups());
     for (std::size_t panel = first_; panel < last_; ++panel) {
-      for_each_product<Format, kVectors, kChains>(
+      for_each_product<Format, kVectors, kMostChains>(
           rows, count, s_.input_weights, panel,
           [&](std::size_t row, const Vector(&values)[kVectors]) {
             float* gate = gates_of(first_row + row);
@@ -304,30 +295,7 @@ class SequenceLoop {
     }
   }
 
-  void step(std::size_t t) {
-    const std::size_t batch = s_.shape.batch;
-    const std::size_t hidden = s_.shape.hidden;
-    // Each state has a place of its own in y, so that one meeting in a step is
-    // enough: nobody overwrites what another still reads.
-    const float* h = t > 0 ? s_.y + (t - 1) * batch * hidden : s_.h;
-    const Rows rows = words_of(h, batch, hidden, s_.state_weights.groups());
-    for (std::size_t panel = first_; panel < last_; ++panel) {
-      for_each_product<Format, kVectors, kChains>(
-          rows, batch, s_.state_weights, panel,
-          [&](std::size_t row, const Vector(&values)[kVectors]) {
-            float* gate = gates_of(t * batch + row);
-            for (std::size_t w = 0; w < kWide; ++w) {
-              const UnitSpan span = span_of(panel, w);
-              if (span.count == 0) break;
-              CellOf::finish(s_, t, row, span, gate, [&](std::size_t k) {
-                return values[k * kWide + w];
-              });
-            }
-          });
-    }
-  }
-
-  void copy_last_states() const {
+  HWY_NOINLINE void copy_last_states() const {
     const std::size_t hidden = s_.shape.hidden;
     const std::size_t last = (s_.shape.steps - 1) * s_.shape.batch;
     const std::size_t begin = first_ * kUnits;
@@ -344,10 +312,59 @@ class SequenceLoop {
   }
 
   const Sequence& s_;
-  TeamMember& self_;
   std::size_t first_, last_;  // panels
   float* scales_;             // by row
   std::uint32_t* words_;
+};
+
+template <class Format, class CellOf, std::size_t kWide, std::size_t kChains>
+class SequenceLoop : SequencePart<Format, CellOf, kWide> {
+  using Part = SequencePart<Format, CellOf, kWide>;
+  using Part::kGates, Part::kVectors;
+  using Part::s_, Part::first_, Part::last_;
+
+ public:
+  SequenceLoop(const Sequence& sequence, TeamMember& self)
+      : Part(sequence, self), self_(self) {}
+
+  void run() {
+    const std::size_t steps = s_.shape.steps;
+    const std::size_t ahead = s_.parameters.ahead;
+    for (std::size_t t = 0; t < steps; ++t) {
+      // Products with x need no other thread: they are taken before all meet.
+      if (t % ahead == 0) this->multiply_inputs(t, std::min(ahead, steps - t));
+      if (t > 0) self_.meet();
+      step(t);
+    }
+    this->copy_last_states();
+  }
+
+ private:
+  void step(std::size_t t) {
+    const std::size_t batch = s_.shape.batch;
+    const std::size_t hidden = s_.shape.hidden;
+    // Each state has a place of its own in y, so that one meeting in a step is
+    // enough: nobody overwrites what another still reads.
+    const float* h = t > 0 ? s_.y + (t - 1) * batch * hidden : s_.h;
+    const Rows rows =
+        this->words_of(h, batch, hidden, s_.state_weights.groups());
+    for (std::size_t panel = first_; panel < last_; ++panel) {
+      for_each_product<Format, kVectors, kChains>(
+          rows, batch, s_.state_weights, panel,
+          [&](std::size_t row, const Vector(&values)[kVectors]) {
+            float* gate = this->gates_of(t * batch + row);
+            for (std::size_t w = 0; w < kWide; ++w) {
+              const UnitSpan span = this->span_of(panel, w);
+              if (span.count == 0) break;
+              CellOf::finish(s_, t, row, span, gate, [&](std::size_t k) {
+                return values[k * kWide + w];
+              });
+            }
+          });
+    }
+  }
+
+  TeamMember& self_;
 };
 
 template <class Format, class CellOf, std::size_t kWide, std::size_t kChains>
@@ -357,14 +374,22 @@ void run_member(const Sequence& sequence, TeamMember& self) {
 
 template <class Format, class CellOf>
 SequenceFunction find_loop_of(const LoopParameters& parameters) {
+  // The search takes none that needs more registers than there are.
+  const auto loop = []<std::size_t kWide, std::size_t kChains>() {
+    if constexpr (CellOf::kGates * kWide * kChains <= kSums) {
+      return SequenceFunction(run_member<Format, CellOf, kWide, kChains>);
+    } else {
+      return SequenceFunction(nullptr);
+    }
+  };
   const auto with_chains = [&]<std::size_t kWide>() -> SequenceFunction {
     switch (parameters.chains) {
       case 1:
-        return run_member<Format, CellOf, kWide, 1>;
+        return loop.template operator()<kWide, 1>();
       case 2:
-        return run_member<Format, CellOf, kWide, 2>;
+        return loop.template operator()<kWide, 2>();
       case 4:
-        return run_member<Format, CellOf, kWide, 4>;
+        return loop.template operator()<kWide, 4>();
       default:
         return nullptr;
     }
