@@ -61,7 +61,7 @@ target_compile_options(weft_options INTERFACE -fopenmp-simd)
 find_package(fmt REQUIRED)
 target_link_libraries(weft_options INTERFACE fmt::fmt)
 
-# weft_join(TARGET [BATCH]): its sources are compiled BATCH (36) at a time. Reading headers
+# weft_join(TARGET [BATCH]): its sources are compiled BATCH (80) at a time. Reading headers
 # and instantiating templates is most of what a source costs, and is done once
 # for all that are joined. So sources of a folder share one set of names, also
 # those in namespaces without a name; the compiler says where two meet. With
@@ -69,7 +69,7 @@ target_link_libraries(weft_options INTERFACE fmt::fmt)
 # ./test --all: an #include that is missing shows there. What Highway compiles
 # for several instruction sets includes itself, and so must stay alone.
 function(weft_join target)
-  set(batch 36)
+  set(batch 80)
   if(ARGC GREATER 1)
     set(batch ${ARGV1})
   endif()

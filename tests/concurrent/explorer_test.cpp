@@ -320,11 +320,11 @@ struct Changes : Program {
 
 TEST(Explorer, RefusesProgramsThatChange) {
   int runs = 0;
-  test::expect_error(ErrorCode::kInvalidArgument, {"same order"}, [&] {
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"same order"}, [&] {
     explore(2, [&] { return std::make_unique<Changes>(&runs); });
   });
-  test::expect_error(ErrorCode::kInvalidArgument, {"9 threads"},
-                     [] { explore_all<Throws>(9); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"9 threads"},
+                           [] { explore_all<Throws>(9); });
 }
 
 // Random programs: what can be reached by orders that the reduction keeps must

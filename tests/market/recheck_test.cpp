@@ -19,7 +19,7 @@ namespace {
 // stages of 2 steps are 2 * 3 stages.
 constexpr std::int64_t kEpochs = 2;
 constexpr std::int64_t kStageSteps = 2;
-constexpr std::int64_t kStages = 6;
+constexpr std::int64_t kTrainedStages = 6;
 
 class RecheckTest : public EnclaveTest {
  protected:
@@ -131,11 +131,11 @@ class RecheckTest : public EnclaveTest {
       states.push_back(kept);
     };
     market::train_stage(training, {}, 0, keep);
-    for (std::int64_t stage = 1; stage <= kStages; ++stage) {
+    for (std::int64_t stage = 1; stage <= kTrainedStages; ++stage) {
       market::train_stage(training, states.back(), stage, keep);
     }
     const std::int64_t best =
-        market::best_stage(states.back(), kStages, kEpochs);
+        market::best_stage(states.back(), kTrainedStages, kEpochs);
     market::EnclaveResult result;
     result.outputs =
         market::finish_job(
@@ -150,7 +150,7 @@ class RecheckTest : public EnclaveTest {
         .status = market::JobStatus::kSuccess,
         .reads = ordered.job.reads_due,
         .values = {},
-        .stages = kStages,
+        .stages = kTrainedStages,
         .states = keeper.finish()};
     result.signature = platform->quote(result.report);
     return result;
@@ -185,9 +185,9 @@ TEST_F(RecheckTest, FindsThatEachStageOfAnHonestWorkerHolds) {
   const std::int64_t number = submit_checked("training", 2);
   const market::EnclaveResult result = run(number);
   ASSERT_EQ(result.failure, "");
-  EXPECT_EQ(result.report.stages, kStages);
+  EXPECT_EQ(result.report.stages, kTrainedStages);
   report_and_open(number, result);
-  for (std::int64_t stage = 1; stage <= kStages; ++stage) {
+  for (std::int64_t stage = 1; stage <= kTrainedStages; ++stage) {
     EXPECT_EQ(check(number, {stage}).fault, "");
   }
   const market::CheckResult all = check(number, {1, 2, 3, 4, 5, 6});
@@ -214,7 +214,7 @@ TEST_F(RecheckTest, FindsALieInTheStageThatWasMadeUp) {
                   run_lying(number, [](std::int64_t stage, const auto& file) {
                     if (stage == kLie) change_weight(file);
                   }));
-  for (std::int64_t stage = 1; stage <= kStages; ++stage) {
+  for (std::int64_t stage = 1; stage <= kTrainedStages; ++stage) {
     const market::CheckResult result = check(number, {stage});
     EXPECT_EQ(result.verdict.holds, stage != kLie) << stage << result.fault;
   }

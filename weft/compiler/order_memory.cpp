@@ -4,14 +4,13 @@
 #include <limits>
 #include <optional>
 
+#include "weft/base/index.h"
 #include "weft/tensor/allocator.h"
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kNoBuffer = std::numeric_limits<std::size_t>::max();
-
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -55,7 +55,7 @@ fs::path path_within(const fs::path& folder, const TensorProto& tensor,
   return path;
 }
 
-Shape shape_of(const TensorProto& proto, std::string_view where) {
+Shape declared_shape(const TensorProto& proto, std::string_view where) {
   Shape shape;
   for (const std::int64_t dim : proto.dims) {
     if (dim < 0) throw damaged(proto, where, "has a negative dim");
@@ -133,7 +133,7 @@ Tensor to_tensor(const TensorProto& proto, ExternalFiles& files,
                 "tensor '{}' is of {}, which Weft has not", proto.name,
                 name_of(proto.type));
   }
-  const TensorType type{*dtype, shape_of(proto, where)};
+  const TensorType type{*dtype, declared_shape(proto, where)};
   if (!is_addressable(type)) {
     throw damaged(proto, where, "is larger than any memory");
   }

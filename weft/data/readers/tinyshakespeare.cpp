@@ -9,11 +9,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "input.txt";
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostText = std::size_t{1} << 30;
 
 DatasetSplits open_tinyshakespeare(const DataRequest& request) {
   const std::string path = (request.folder / kFile).string();
-  return character_splits(read_text(path, kMostBytes), path, request);
+  return character_splits(read_text(path, kMostText), path, request);
 }
 
 bool is_tinyshakespeare(const fs::path& folder) {
