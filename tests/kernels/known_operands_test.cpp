@@ -1,8 +1,13 @@
 // Kernels that keep what they make of weights that never change.
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "tests/support/against_reference.h"
 #include "tests/support/op_case.h"
+
+#include "weft/base/parallel.h"
 
 namespace weft::known_operands_test {
 namespace {
@@ -53,6 +58,67 @@ TEST(KnownOperands, ProductsKeepTheirWeights) {
         "matmul", "onednn:matmul",
         sample({{rows, 70}, {90, 70}}, {{"transpose_b", true}}));
   }
+}
+
+constexpr const char* kPacked = "simd:packed_rows";
+
+// With a matrix, and a bias if there is one, that never change.
+std::unique_ptr<PreparedKernel> packed_rows(
+    const Call& call, const std::vector<Tensor>& operands) {
+  const OpCall plain = call.get();
+  const std::vector<const Tensor*> known = {nullptr, &operands[1]};
+  return candidate("matmul", kPacked)
+      .prepare(
+          {plain.op, plain.inputs, plain.attributes, plain.outputs, known});
+}
+
+// Columns that fill panels and vectors or not, and rows that fit registers or
+// not.
+TEST(KnownOperands, FewRowsStreamPackedPanels) {
+  for (const Dim rows : {1, 2, 3, 4}) {
+    for (const Dim columns : {1, 10, 64, 150, 257}) {
+      for (const OpSample& each :
+           {sample({{rows, 71}, {71, columns}, {columns}},
+                   {{"activation", std::string("relu")}}),
+            sample({{rows, 70}, {columns, 70}}, {{"transpose_b", true}})}) {
+        const Call call("matmul", each);
+        SCOPED_TRACE(call.describe());
+        const auto operands = call.random_operands();
+        testing::expect_close(
+            call.run(*packed_rows(call, operands), operands)[0],
+            call.run_reference(operands)[0], 1000);
+      }
+    }
+  }
+}
+
+TEST(KnownOperands, PackedRowsAreTheSameOnOneThread) {
+  const Call call("matmul", sample({{1, 700}, {700, 900}, {900}}));
+  const auto operands = call.random_operands();
+  const auto kernel = packed_rows(call, operands);
+  const int threads = thread_count();
+  set_thread_count(2);
+  const Tensor both = call.run(*kernel, operands)[0];
+  set_thread_count(1);
+  const Tensor alone = call.run(*kernel, operands)[0];
+  set_thread_count(threads);
+  EXPECT_EQ(std::memcmp(both.raw(), alone.raw(), 900 * sizeof(float)), 0);
+}
+
+TEST(KnownOperands, PackedRowsHideNoNan) {
+  const Call call("matmul", sample({{1, 3}, {3, 2}},
+                                   {{"activation", std::string("relu")}}));
+  auto operands = call.random_operands();
+  operands[1].data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  const Tensor y = call.run(*packed_rows(call, operands), operands)[0];
+  EXPECT_TRUE(std::isnan(y.data<float>()[0]));
+  EXPECT_FALSE(std::isnan(y.data<float>()[1]));
+}
+
+TEST(KnownOperands, PackedRowsDeclineWhatChanges) {
+  const Call call("matmul", sample({{1, 3}, {3, 2}}));
+  EXPECT_EQ(candidate("matmul", kPacked).declines(call.get()),
+            "packs weights that never change");
 }
 
 }  // namespace
