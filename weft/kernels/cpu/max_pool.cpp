@@ -1,16 +1,12 @@
-// Pooling, vectorised over channels, which lie side by side in NHWC. The loops
-// over channels are plain: the compiler turns them into SIMD.
+// Max pools, vectorised over channels, which lie side by side in NHWC. Some
+// loops over channels are plain: the compiler turns them into SIMD.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "weft/kernels/cpu/pool.cpp"
-#include <algorithm>
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/max_pool.cpp"
 #include <array>
 #include <hwy/foreach_target.h>
 #include <limits>
-#include <optional>
 
-#include "weft/base/parallel.h"
-#include "weft/kernels/cpu/f32_or_bf16.h"
-#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/cpu/pool_windows.h"
 #include "weft/kernels/simd/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,112 +15,6 @@ namespace {
 
 namespace hn = simd::hn;
 using simd::kLanes;
-
-// One row of windows is one unit of work.
-struct Geometry {
-  std::int64_t batch, x_rows, x_columns, y_rows, y_columns, channels;
-  std::int64_t window_rows, window_columns;
-  std::int64_t stride_rows, stride_columns, before_rows, before_columns;
-  bool counts_padding;  // of means alone
-
-  Geometry(const OpCall& call, const Shape& x, const Shape& y)
-      : batch(x[0]),
-        x_rows(x[1]),
-        x_columns(x[2]),
-        y_rows(y[1]),
-        y_columns(y[2]),
-        channels(x[3]),
-        window_rows(call.attributes.integers("window")[0]),
-        window_columns(call.attributes.integers("window")[1]),
-        stride_rows(call.attributes.integers("strides")[0]),
-        stride_columns(call.attributes.integers("strides")[1]),
-        before_rows(call.attributes.integers("padding")[0]),
-        before_columns(call.attributes.integers("padding")[2]),
-        counts_padding(call.attributes.find("counts_padding") != nullptr &&
-                       call.attributes.flag("counts_padding")) {}
-
-  std::int64_t image_size() const { return x_rows * x_columns * channels; }
-  std::int64_t result_size() const { return y_rows * y_columns * channels; }
-
-  // Calls body(x offset within the image, position) for the pixels that the
-  // window at (row, column) sees.
-  template <class Body>
-  void for_each_tap(std::int64_t row, std::int64_t column, Body&& body) const {
-    const std::int64_t top = row * stride_rows - before_rows;
-    const std::int64_t left = column * stride_columns - before_columns;
-    // The window is cut to the image once, so that no tap is tested.
-    const std::int64_t first_row = std::max<std::int64_t>(0, -top);
-    const std::int64_t last_row = std::min(window_rows, x_rows - top);
-    const std::int64_t first_column = std::max<std::int64_t>(0, -left);
-    const std::int64_t last_column = std::min(window_columns, x_columns - left);
-    for (std::int64_t i = first_row; i < last_row; ++i) {
-      for (std::int64_t j = first_column; j < last_column; ++j) {
-        body(((top + i) * x_columns + left + j) * channels,
-             i * window_columns + j);
-      }
-    }
-  }
-  // The position of the first of them.
-  std::int64_t first_tap(std::int64_t row, std::int64_t column) const {
-    const std::int64_t above = before_rows - row * stride_rows;
-    const std::int64_t left = before_columns - column * stride_columns;
-    return std::max<std::int64_t>(0, above) * window_columns +
-           std::max<std::int64_t>(0, left);
-  }
-  // How many pixels its mean is over: those that it sees, unless padding
-  // counts.
-  std::int64_t tap_count(std::int64_t row, std::int64_t column) const {
-    if (counts_padding) return window_rows * window_columns;
-    const auto count = [](std::int64_t begin, std::int64_t window,
-                          std::int64_t size) {
-      return std::min(begin + window, size) - std::max<std::int64_t>(begin, 0);
-    };
-    return count(row * stride_rows - before_rows, window_rows, x_rows) *
-           count(column * stride_columns - before_columns, window_columns,
-                 x_columns);
-  }
-};
-
-template <class T>
-class PoolKernel : public PreparedKernel {
- public:
-  PoolKernel(const OpCall& call, const TensorType& x, const TensorType& y)
-      : g_(call, x.shape, y.shape) {}
-
- protected:
-  // Channels are handled in blocks that stay in registers and L1.
-  static constexpr std::int64_t kBlock = 64;
-
-  // Calls body(image, row) for every row of windows, in parallel.
-  template <class Body>
-  void for_each_row(Body&& body) const {
-    // A thread takes some thousand taps at least.
-    parallel_for(g_.batch * g_.y_rows, 1 + 4096 / (1 + row_work()),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     body(i / g_.y_rows, i % g_.y_rows);
-                   }
-                 });
-  }
-  // Calls body(image) in parallel: windows of one image may overlap.
-  template <class Body>
-  void for_each_image(Body&& body) const {
-    parallel_for(g_.batch, 1 + 4096 / (1 + row_work() * g_.y_rows),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) body(i);
-                 });
-  }
-  std::int64_t row_work() const {
-    return g_.y_columns * g_.channels * g_.window_rows * g_.window_columns;
-  }
-
-  Geometry g_;
-};
-
-template <class T>
-float load(T value) {
-  return static_cast<float>(value);
-}
 
 template <class T>
 class MaxPool : public PoolKernel<T> {
@@ -340,94 +230,10 @@ class MaxPoolGather : public PoolKernel<T> {
   }
 };
 
-template <class T>
-class AvgPool : public PoolKernel<T> {
- public:
-  explicit AvgPool(const OpCall& call)
-      : PoolKernel<T>(call, call.input(0), call.outputs[0]) {}
-
-  void run(const KernelBuffers& buffers) noexcept override {
-    const Geometry& g = this->g_;
-    const T* x = static_cast<const T*>(buffers.inputs[0]);
-    T* y = static_cast<T*>(buffers.outputs[0]);
-    this->for_each_row([&](std::int64_t image, std::int64_t row) {
-      for (std::int64_t column = 0; column < g.y_columns; ++column) {
-        const float scale = 1.f / static_cast<float>(g.tap_count(row, column));
-        const std::int64_t result =
-            image * g.result_size() + (row * g.y_columns + column) * g.channels;
-        for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
-          const std::int64_t count = std::min(this->kBlock, g.channels - c);
-          // Sums are f32 also for bf16 images, and rounded once.
-          alignas(kAlignment) std::array<float, PoolKernel<T>::kBlock> sum{};
-          g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t) {
-            const T* pixel = x + image * g.image_size() + offset + c;
-            for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-              sum[i] += load(pixel[i]);
-            }
-          });
-          for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-            y[result + c + static_cast<std::int64_t>(i)] = T(sum[i] * scale);
-          }
-        }
-      }
-    });
-  }
-};
-
-template <class T>
-class AvgPoolGradient : public PoolKernel<T> {
- public:
-  explicit AvgPoolGradient(const OpCall& call)
-      : PoolKernel<T>(call, call.outputs[0], call.input(0)) {}
-
-  void run(const KernelBuffers& buffers) noexcept override {
-    const Geometry& g = this->g_;
-    const T* dy = static_cast<const T*>(buffers.inputs[0]);
-    T* dx = static_cast<T*>(buffers.outputs[0]);
-    this->for_each_image([&](std::int64_t image) {
-      T* target = dx + image * g.image_size();
-      std::fill_n(target, g.image_size(), T(0.f));
-      for (std::int64_t row = 0; row < g.y_rows; ++row) {
-        for (std::int64_t column = 0; column < g.y_columns; ++column) {
-          const float scale =
-              1.f / static_cast<float>(g.tap_count(row, column));
-          const T* from = dy + image * g.result_size() +
-                          (row * g.y_columns + column) * g.channels;
-          g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t) {
-            T* to = target + offset;
-#pragma omp simd
-            for (std::int64_t c = 0; c < g.channels; ++c) {
-              to[c] = T(load(to[c]) + load(from[c]) * scale);
-            }
-          });
-        }
-      }
-    });
-  }
-};
-
-// The images' dtype; sums of overlapping windows would round at every step in
-// bf16, so those are left to the reference.
-std::optional<std::string> declines_dtype(const OpCall& call) {
-  const DType dtype = call.input(0).dtype;
-  if (dtype == DType::kF32 || dtype == DType::kBF16) return std::nullopt;
-  return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
-}
-
 std::optional<std::string> declines_position(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
   // Positions within a window are bytes.
   if (window[0] * window[1] > 256) return "the window has more than 256 pixels";
-  return declines_dtype(call);
-}
-
-std::optional<std::string> declines_sum(const OpCall& call) {
-  if (call.input(0).dtype == DType::kF32) return std::nullopt;
-  const Integers& window = call.attributes.integers("window");
-  const Integers& strides = call.attributes.integers("strides");
-  if (strides[0] < window[0] || strides[1] < window[1]) {
-    return "overlapping windows are summed in f32 only";
-  }
   return declines_dtype(call);
 }
 
@@ -452,16 +258,6 @@ void add_kernels(KernelRegistry& kernels) {
                .rank = 10,
                .declines = declines_position,
                .prepare = prepare_f32_or_bf16<MaxPoolGather>});
-  kernels.add({.op = "avg_pool",
-               .name = "simd:avg_pool",
-               .rank = 10,
-               .declines = declines_dtype,
-               .prepare = prepare_f32_or_bf16<AvgPool>});
-  kernels.add({.op = "avg_pool_gradient",
-               .name = "simd:avg_pool_gradient",
-               .rank = 10,
-               .declines = declines_sum,
-               .prepare = prepare_f32_or_bf16<AvgPoolGradient>});
 }
 
 }  // namespace
@@ -471,7 +267,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace weft {
 
-void register_cpu_pool(KernelRegistry& kernels) {
+void register_cpu_max_pool(KernelRegistry& kernels) {
   WEFT_FOR_MACHINE(add_kernels)(kernels);
 }
 
