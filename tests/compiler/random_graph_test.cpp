@@ -65,7 +65,7 @@ class RandomGraph {
     const Value x = any();
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];
-    switch (below(17)) {
+    switch (below(18)) {
       case 0:
         return tanh(x);
       case 1:
@@ -100,6 +100,8 @@ class RandomGraph {
         return attended(x);
       case 15:
         return row_of(x);
+      case 16:
+        return twice_by_one_matrix(x);
       default:
         return reshape(broadcast_to(x, x.shape()), {rows, columns});
     }
@@ -157,6 +159,15 @@ class RandomGraph {
     const auto row = below(static_cast<std::size_t>(x.shape()[0]));
     const Value index = Tensor::of<std::int64_t>({}, {row});
     return reshape(gather(x, index), {1, x.shape()[1]});
+  }
+
+  // A matrix that is too large for the first caches, as products of few rows
+  // have it that are computed together.
+  static Value twice_by_one_matrix(const Value& x) {
+    constexpr Dim kWide = 16 << 10;
+    const Dim columns = x.shape()[1];
+    const Value w = full({x.dtype(), {columns, kWide}}, 0.125);
+    return slice_axis(matmul(x, w) - matmul(tanh(x), w), 1, 0, columns);
   }
 
   Value cut_and_joined(const Value& x) {
