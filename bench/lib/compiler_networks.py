@@ -16,9 +16,10 @@ PEERS = {"onnxruntime": ("onnxruntime", 1.0), "openvino": ("OpenVINO", 1.0),
          "compile": ("torch.compile", 1.2)}
 BATCHES = (1, 8)
 ALPHA = 1.05
-# Cells of 1,024 units, with a product for each gate.
+# Cells of 1,024 units and 20 steps, with a product for each gate.
 CELLS = {"sru": "SRU", "lstm-gates": "LSTM"}
 UNITS = 1024
+SIDES = {"sru": ("sru", UNITS), **NETWORKS}
 
 
 def benches(where: Setting) -> list[Bench]:
@@ -28,11 +29,13 @@ def benches(where: Setting) -> list[Bench]:
             found.append(against_greedy(where, network, batch))
             found += [against_peer(where, network, batch, peer)
                       for peer in PEERS]
+    found += [against_peer(where, "sru", batch, peer) for batch in BATCHES
+              for peer in PEERS]
     return found + [merged_gates(where, cell) for cell in CELLS]
 
 
 def ours(where: Setting, network: str, batch: int) -> "Form":
-    name, side = NETWORKS[network]
+    name, side = SIDES[network]
     more = ["--bypass", "complex"] if network == "squeezenet" else []
     return Form(started(where, name, side, batch, more), "run")
 
@@ -112,7 +115,7 @@ def against_peer(where: Setting, network: str, batch: int, peer: str) -> Bench:
 def measure_peer(where: Setting, network: str, batch: int, peer: str,
                  bar: Bar) -> dict:
     command = [where.peers.python, where.root / "bench/peers/torch_infer.py",
-               network, "--runtime", peer, "--side", NETWORKS[network][1],
+               network, "--runtime", peer, "--side", SIDES[network][1],
                "--batch", batch, "--threads", where.threads]
     relaxed = ours(where, network, batch)
     with relaxed.worker, Worker(command, where.threads, timeout_s=900,

@@ -1,5 +1,6 @@
-"""Inference by others: networks of torchvision by PyTorch, as they are or
-compiled, by onnxruntime and by OpenVINO, on random weights and one image batch.
+"""Inference by others: networks of torchvision and an unrolled SRU by PyTorch, as
+they are or compiled, by onnxruntime and by OpenVINO, on random weights and one
+batch.
 
 Every runtime gets what makes it fastest: channels-last images and no gradients
 for PyTorch, all graph optimizations for onnxruntime, latency mode for OpenVINO.
@@ -19,6 +20,7 @@ import torchvision  # noqa: E402
 from lib.serve import serve, timed  # noqa: E402
 
 RUNS_OF_BLOCK = 10
+STEPS = 20  # of an SRU, whose side is its width
 
 
 class Bypassed(torch.nn.Module):
@@ -45,6 +47,24 @@ def squeezenet_complex() -> torch.nn.Module:
     return model
 
 
+class Sru(torch.nn.Module):
+    """Simple recurrent units (Lei et al., 2017), with a product for each gate
+    and step, as weft-bench has them; the last h."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.w, self.wf, self.wr = (torch.nn.Parameter(0.02 * torch.randn(
+            width, width)) for _ in range(3))
+
+    def forward(self, xs: torch.Tensor) -> torch.Tensor:
+        c = torch.zeros_like(xs[0])
+        for x in xs.unbind(0):
+            f = torch.sigmoid(x @ self.wf)
+            r = torch.sigmoid(x @ self.wr)
+            c = f * c + (1 - f) * (x @ self.w)
+        return r * torch.tanh(c) + (1 - r) * x
+
+
 NETWORKS = {
     "squeezenet": squeezenet_complex,
     "resnet18": torchvision.models.resnet18,
@@ -54,15 +74,20 @@ NETWORKS = {
 }
 
 
+def channels_last(value):
+    """What has no images has no such form."""
+    has_images = not isinstance(value, torch.Tensor) or value.dim() == 4
+    return value.to(memory_format=torch.channels_last) if has_images else value
+
+
 def eager(model: torch.nn.Module, image: torch.Tensor) -> Callable:
-    model = model.to(memory_format=torch.channels_last)
-    image = image.to(memory_format=torch.channels_last)
+    model, image = channels_last(model), channels_last(image)
     return lambda: model(image)
 
 
 def compiled(model: torch.nn.Module, image: torch.Tensor) -> Callable:
-    image = image.to(memory_format=torch.channels_last)
-    fast = torch.compile(model.to(memory_format=torch.channels_last))
+    image = channels_last(image)
+    fast = torch.compile(channels_last(model))
     return lambda: fast(image)
 
 
@@ -97,7 +122,7 @@ RUNTIMES = {"eager": eager, "compile": compiled, "onnxruntime": onnxruntime,
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("network", choices=NETWORKS)
+    parser.add_argument("network", choices=[*NETWORKS, "sru"])
     parser.add_argument("--runtime", choices=RUNTIMES, required=True)
     parser.add_argument("--side", type=int, required=True)
     parser.add_argument("--batch", type=int, required=True)
@@ -106,8 +131,12 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     torch.manual_seed(1)
     with torch.inference_mode():
-        model = NETWORKS[given.network]().eval()
-        image = torch.zeros(given.batch, 3, given.side, given.side)
+        if given.network == "sru":
+            model = Sru(given.side).eval()
+            image = torch.zeros(STEPS, given.batch, given.side)
+        else:
+            model = NETWORKS[given.network]().eval()
+            image = torch.zeros(given.batch, 3, given.side, given.side)
         run = RUNTIMES[given.runtime](model, image)
 
         def block() -> int:

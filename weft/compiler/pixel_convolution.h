@@ -11,7 +11,7 @@ namespace weft {
 // it: linear in each pixel's channels.
 bool is_pixel_convolution(const MatchedNode& convolution);
 
-// Of an image [N, H, W, C]: N H W.
+// How many pixels images [N, H, W, C] have: N H W.
 Dim pixels_of(const TensorType& image);
 
 }  // namespace weft

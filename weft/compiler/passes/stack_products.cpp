@@ -57,8 +57,8 @@ class Stacks {
            w.bytes() >= kLeastBytes && !node.attributes.flag("transpose_a");
   }
 
-  // By how many others of them each waits for, one behind another: those of one
-  // level do not wait for each other.
+  // A level is how many others of them a product waits for, one behind another:
+  // those of one level do not wait for each other.
   std::map<int, std::vector<NodeId>> by_level(
       const std::vector<NodeId>& products) const {
     std::vector<int> level(function_.value_count(), 0);
