@@ -31,13 +31,8 @@ void repeat_row(const Tensor& tensor, std::int64_t from, std::int64_t begin) {
 }
 
 // A function that was exported by a program has no task.
-std::unique_ptr<ModelInUse> task_of(const std::filesystem::path& path) {
-  try {
-    return open_model(path);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kUnsupported) throw;
-    return nullptr;
-  }
+std::unique_ptr<ModelInUse> task_of(ExportedFile file) {
+  return describes_model(file) ? open_model(std::move(file)) : nullptr;
 }
 
 Outcome failed(const Error& error) {
@@ -52,11 +47,14 @@ std::int64_t padded_rows(std::int64_t rows) {
 }
 
 // What is wrong with a copy is told of the file that it was made of.
-ExportedFunction ServedModel::read(const FileSnapshot& file,
-                                   const std::filesystem::path& path,
-                                   const ModelOptions& options) {
+ServedModel::Opened ServedModel::open(const FileSnapshot& copy,
+                                      const std::filesystem::path& path,
+                                      const ModelOptions& options) {
   try {
-    return ExportedFunction(file.path(), {.most_plans = options.most_plans});
+    ExportedFile file(copy.path());
+    ExportedFunction function(file, kMainFunction,
+                              {.most_plans = options.most_plans});
+    return {std::move(function), task_of(std::move(file))};
   } catch (const Error& error) {
     throw Error(error.code(), path.string(), "{}", error.message());
   }
@@ -71,19 +69,18 @@ ServedModel::ServedModel(std::string name, std::string version,
       version_(std::move(version)),
       options_(options),
       file_(path),
-      function_(read(file_, path, options)),
-      in_use_(task_of(file_.path())),
-      is_serial_(assigns(function_)) {
-  for (const auto& [argument, type] : function_.arguments()) {
+      opened_(open(file_, path, options)),
+      is_serial_(assigns(opened_.function)) {
+  for (const auto& [argument, type] : opened_.function.arguments()) {
     // A graph that was written by hand need not name its arguments.
     inputs_.push_back(
         {argument.empty() ? fmt::format("arg{}", inputs_.size()) : argument,
          type});
   }
-  for (const TensorType& type : function_.result_types()) {
+  for (const TensorType& type : opened_.function.result_types()) {
     outputs_.push_back({fmt::format("result{}", outputs_.size()), type});
   }
-  const GraphFunction& whole = function_.function();
+  const GraphFunction& whole = opened_.function.function();
   const Graph inlined = inline_calls(whole.graph(), whole.function().name());
   const Function& function = inlined.functions.front();
   const auto rows = row_symbol(function, inputs_.size(), outputs_.size());
@@ -156,7 +153,7 @@ std::vector<Outcome> ServedModel::run(std::span<const RequestRef> batch,
   try {
     const std::vector<Tensor> inputs = joined(batch, padded);
     const Stopwatch watch;
-    const std::vector<Tensor> results = function_.run(inputs);
+    const std::vector<Tensor> results = opened_.function.run(inputs);
     report.seconds += watch.seconds();
     report.padding += padded - rows;
     std::int64_t next = 0;
@@ -206,7 +203,7 @@ void ServedModel::warm_up(std::size_t copies) {
   for (const Bindings& bindings : warm_up_sizes()) {
     const std::vector<Tensor> inputs = samples(bindings);
     if (!inputs.empty()) {
-      function_.prepare(inputs, is_serial_ ? 1 : copies);
+      opened_.function.prepare(inputs, is_serial_ ? 1 : copies);
     } else if (!options_.warm_up.empty()) {
       throw Error(ErrorCode::kInvalidArgument, name_,
                   "a shape to warm up leaves dims of its inputs open")

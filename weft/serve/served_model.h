@@ -66,7 +66,7 @@ class ServedModel {
   std::int64_t most_rows() const { return most_rows_; }
   // What the file says of a task and data; null for a function alone. The
   // caller synchronises what it does with it.
-  ModelInUse* in_use() const { return in_use_.get(); }
+  ModelInUse* in_use() const { return opened_.in_use.get(); }
 
   // Runs listed shapes for `copies` calls at once, on the calling thread.
   // Throws Error(kInvalidArgument) for a dim that the model has not, and as a
@@ -94,16 +94,20 @@ class ServedModel {
   std::vector<Tensor> samples(const Bindings& bindings) const;
   std::vector<Bindings> warm_up_sizes() const;
 
-  static ExportedFunction read(const FileSnapshot& file,
-                               const std::filesystem::path& path,
-                               const ModelOptions& options);
+  // Both come of one reading, as a reading checks the whole file.
+  struct Opened {
+    ExportedFunction function;
+    std::unique_ptr<ModelInUse> in_use;
+  };
+  static Opened open(const FileSnapshot& copy,
+                     const std::filesystem::path& path,
+                     const ModelOptions& options);
 
   std::string name_;
   std::string version_;
   ModelOptions options_;
   FileSnapshot file_;
-  ExportedFunction function_;
-  std::unique_ptr<ModelInUse> in_use_;
+  Opened opened_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::optional<Dim> rows_;  // the symbol, where rows may share runs
