@@ -31,9 +31,14 @@ BETWEEN_TRIES_S = 0.1
 
 # What answers beside us, and how many times its requests we must.
 PEERS = {"onnxruntime, FastAPI": 1.5, "Triton": 1.0}
-TAILS = {model: Bar(f"serving: {model}, p99 over p50 at 70 % of capacity",
-                    "times", 1.5, at_most=True)
-         for model in ("digits", "dense")}
+# Requests at even intervals, and those of many people who know nothing of each
+# other.
+LAWS = {"even": "at even intervals", "poisson": "by Poisson's law"}
+TAILS = {(model, law): Bar(
+    f"serving: {model}, p99 over p50 at 70 % of capacity{name}", "times", 1.5,
+    at_most=True)
+    for model in ("digits", "dense")
+    for law, name in (("even", ""), ("poisson", ", Poisson's law"))}
 THREADS = Bar("serving: threads that compute for 8 clients, over the budget",
               "times", 1, at_most=True)
 SHAPES_MEMORY = Bar("serving: memory after 1,000 shapes, over that after 100",
@@ -57,8 +62,8 @@ func @softmax(%0 "x": f32[N, T]) -> (f32[N, T]) {
 def benches(where: Setting) -> list[Bench]:
     measured = Measurements(where)
     return [*(measured.race_bench(peer) for peer in PEERS),
-            *(Bench((bar,), partial(measured.tail, model))
-              for model, bar in TAILS.items()),
+            *(Bench((bar,), partial(measured.tail, model, law))
+              for (model, law), bar in TAILS.items()),
             Bench((THREADS,), measured.threads),
             Bench((SHAPES_MEMORY,), measured.shapes),
             Bench((LOAD_MEMORY,), measured.long_load)]
@@ -132,11 +137,11 @@ class Measurements:
         return out
 
     @contextmanager
-    def ours(self, model: Path, *options: object) -> Iterator[Server]:
+    def ours(self, model: Path, threads: int = 0) -> Iterator[Server]:
         process = subprocess.Popen(
             list(map(str, [self.where.build / "bin/weft", "serve", model,
                            "--port", 0, "--no-grpc", "--threads",
-                           self.where.threads, *options])),
+                           threads or self.where.threads])),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             line = process.stdout.readline()
@@ -226,7 +231,7 @@ class Measurements:
                                        "shape": shape, "data": data}]}).encode()
 
     def load(self, server: Server, seconds: float, rate: float = 0,
-             model: str = "digits") -> dict:
+             model: str = "digits", law: str = "even") -> dict:
         body = self.body_of(model)
         request = self.folder / f"{model}.request"
         request.write_bytes(
@@ -236,7 +241,8 @@ class Measurements:
             body)
         found = answer([self.where.build / "bin/weft-serve-load", "127.0.0.1",
                         server.port, request, "--connections", CONNECTIONS,
-                        "--seconds", seconds, "--rate", rate])
+                        "--seconds", seconds, "--rate", rate,
+                        "--arrivals", law])
         if found["errors"]:
             raise WorkerError(f"{found['errors']} requests failed")
         return found
@@ -278,23 +284,27 @@ class Measurements:
                 "high": max(ratios), "note": marked(self.where, note)},
             same.name: {"ours": apart, "ratio": apart}}
 
-    def tail(self, model: str) -> dict:
+    def tail(self, model: str, law: str) -> dict:
+        """One core is left to what reads and writes, here and in the load:
+        where all compute, requests wait for their turn on a core."""
         file = self.digits() if model == "digits" else self.dense()
-        with self.ours(file) as server:
+        computing = max(1, self.where.threads - 1)
+        with self.ours(file, computing) as server:
             capacity = median(
                 self.load(server, self.seconds, model=model)["rate"]
                 for _ in range(3))
             rate = SHARE_OF_CAPACITY * capacity
-            runs = [self.load(server, self.seconds, rate, model)
+            runs = [self.load(server, self.seconds, rate, model, law)
                     for _ in range(5)]
         ratios = [run["p99"] / run["p50"] for run in runs]
         p50, p99 = (1e3 * median(run[share] for run in runs)
                     for share in ("p50", "p99"))
-        return {TAILS[model].name: {
+        return {TAILS[model, law].name: {
             "ours": median(ratios), "ratio": median(ratios),
             "low": min(ratios), "high": max(ratios),
-            "note": marked(self.where, f"{rate:,.0f} of {capacity:,.0f} req/s "
-                           f"at even intervals: p50 {p50:.2f} ms, p99 "
+            "note": marked(self.where, f"{computing} of {self.where.threads} "
+                           f"threads compute; {rate:,.0f} of {capacity:,.0f} "
+                           f"req/s, {LAWS[law]}: p50 {p50:.2f} ms, p99 "
                            f"{p99:.2f} ms")}}
 
     def threads(self) -> dict:

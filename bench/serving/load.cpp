@@ -2,11 +2,13 @@
 // request, again and again over some connections, and prints what came of it as
 // JSON.
 //
-// With --rate requests are due at even intervals, whether or not those before
-// are answered, and their time counts from when they were due: a server that
+// With --rate requests are due at even intervals, or with --arrivals poisson as
+// those of many people who know nothing of each other, whether or not those
+// before are answered. Their time counts from when they were due: a server that
 // stalls makes all those wait that would have come meanwhile (Tene's
-// "coordinated omission" is to leave them out). Without, each connection sends
-// when its last answer has come, which measures how much the server can do.
+// "coordinated omission" is to leave them out). Without a rate, each connection
+// sends when its last answer has come, which measures how much the server can
+// do.
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,6 +21,7 @@
 #include <fmt/core.h>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,30 @@ struct Arguments {
   int connections = 16;
   double seconds = 5;
   double rate = 0;  // requests per second; 0: as fast as they are answered
+  bool is_poisson = false;
+};
+
+// When requests are due, in seconds from the start, one after the other.
+class Arrivals {
+ public:
+  Arrivals(double rate, bool is_poisson)
+      : rate_(rate), is_poisson_(is_poisson) {}
+
+  double next() {
+    const double due = next_;
+    // Summed up, even intervals would drift from their rate.
+    next_ = is_poisson_ ? due + interval_(random_) / rate_
+                        : static_cast<double>(++count_) / rate_;
+    return due;
+  }
+
+ private:
+  double rate_;
+  bool is_poisson_;
+  std::mt19937_64 random_{1};
+  std::exponential_distribution<> interval_;
+  std::int64_t count_ = 0;
+  double next_ = 0;
 };
 
 class Load;
@@ -67,7 +94,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 class Load {
  public:
   Load(const Arguments& arguments, std::string request)
-      : arguments_(arguments), request_(std::move(request)), timer_(context_) {}
+      : arguments_(arguments),
+        request_(std::move(request)),
+        timer_(context_),
+        arrivals_(arguments.rate, arguments.is_poisson) {}
 
   void run() {
     asio::ip::tcp::resolver resolver(context_);
@@ -78,9 +108,9 @@ class Load {
       idle_.back()->connect(server);
     }
     start_ = Clock::now();
-    end_ = start_ + std::chrono::duration_cast<Clock::duration>(
-                        std::chrono::duration<double>(arguments_.seconds));
+    end_ = start_ + seconds(arguments_.seconds);
     if (arguments_.rate > 0) {
+      due_ = start_ + seconds(arrivals_.next());
       arrive();
     } else {
       for (const auto& each : std::exchange(idle_, {})) each->send(start_);
@@ -129,28 +159,27 @@ class Load {
   }
 
  private:
-  // Requests that are due by now; then the timer waits for the next one.
+  // Sends what is due by now; then the timer waits for the next one.
   void arrive() {
-    const auto step = std::chrono::duration<double>(1 / arguments_.rate);
     const auto now = Clock::now();
-    while (true) {
-      const auto due = start_ + std::chrono::duration_cast<Clock::duration>(
-                                    step * static_cast<double>(arrived_));
-      if (due >= end_) return;
-      if (due > now) {
-        timer_.expires_at(due);
-        timer_.async_wait([this](error_code) { arrive(); });
-        return;
-      }
-      ++arrived_;
+    for (; due_ <= now; due_ = start_ + seconds(arrivals_.next())) {
+      if (due_ >= end_) return;
       if (idle_.empty()) {
-        late_.push_back(due);
+        late_.push_back(due_);
         continue;
       }
       const auto connection = idle_.front();
       idle_.pop_front();
-      connection->send(due);
+      connection->send(due_);
     }
+    if (due_ >= end_) return;
+    timer_.expires_at(due_);
+    timer_.async_wait([this](error_code) { arrive(); });
+  }
+
+  static Clock::duration seconds(double value) {
+    return std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(value));
   }
 
   Arguments arguments_;
@@ -159,8 +188,9 @@ class Load {
   asio::steady_timer timer_;
   std::deque<std::shared_ptr<Connection>> idle_;
   std::deque<Clock::time_point> late_;  // due, and without a connection
+  Arrivals arrivals_;
   Clock::time_point start_, end_, last_;
-  std::int64_t arrived_ = 0;
+  Clock::time_point due_;  // of the next request
   std::int64_t errors_ = 0;
   std::vector<double> latencies_;
 };
@@ -191,12 +221,18 @@ Arguments parse(int argc, char** argv) {
   const auto usage = [] {
     return weft::Error(weft::ErrorCode::kInvalidArgument, "weft-serve-load",
                        "HOST PORT REQUEST [--connections N] [--seconds S] "
-                       "[--rate PER_S]");
+                       "[--rate PER_S] [--arrivals even|poisson]");
   };
   if (argc < 4 || argc % 2 != 0) throw usage();
   Arguments arguments{.host = argv[1], .port = argv[2], .request = argv[3]};
   for (int i = 4; i < argc; i += 2) {
     const std::string_view name = argv[i];
+    if (name == "--arrivals") {
+      const std::string_view law = argv[i + 1];
+      if (law != "even" && law != "poisson") throw usage();
+      arguments.is_poisson = law == "poisson";
+      continue;
+    }
     const double value = std::stod(argv[i + 1]);
     if (name == "--connections") {
       arguments.connections = static_cast<int>(value);
