@@ -29,6 +29,8 @@ PEERS = {"tfdv": Bar("validation: statistics of CSV, over TFDV", "rows/s", 10),
                        "rows/s", 2)}
 MEMORY = Bar("validation: memory for ten times the rows", "times", 1.1,
              at_most=True)
+PARQUET = Bar("validation: statistics of Parquet, over those of CSV", "rows/s",
+              1)
 RANKS = Bar("validation: statistics of 4 ranks that equal those of one", "%",
             100)
 # Alerts without a change are shown: what a test finds at a size says nothing of
@@ -50,6 +52,7 @@ def benches(where: Setting) -> list[Bench]:
             Bench((SPEED, MEMORY), partial(measure_speed, where)),
             *(Bench((bar,), partial(race_peer, where, peer, bar))
               for peer, bar in PEERS.items()),
+            Bench((PARQUET,), partial(measure_parquet, where)),
             Bench((RANKS,), partial(measure_ranks, where)),
             *(Bench((bar,), partial(study, where, size, bar))
               for size, bar in STUDY.items())]
@@ -205,6 +208,31 @@ def measure_speed(where: Setting) -> dict:
                          "low": rates[0], "high": rates[-1], "note": size},
             MEMORY.name: {"ours": memory, "ratio": memory,
                           "note": f"{size}; {runs[0][1] / 1024:.0f} MiB"}}
+
+
+def as_parquet(where: Setting, table: Path) -> tuple[Path, int]:
+    """The same rows, written by DuckDB, and how many they are."""
+    path = table.with_suffix(".parquet")
+    code = ("import duckdb, sys; table, out = sys.argv[1:]; "
+            "duckdb.sql(f\"COPY (FROM read_csv('{table}')) TO '{out}' "
+            "(FORMAT parquet)\"); "
+            "print(duckdb.sql(f\"SELECT count(*) FROM '{out}'\").fetchone()[0])")
+    return path, answer([where.peers.python, "-c", code, table, path])
+
+
+def measure_parquet(where: Setting) -> dict:
+    table = large_table(where, COPIES)
+    columns, rows = as_parquet(where, table)
+    pairs = [(count_once(where, columns)[0], count_once(where, table)[0])
+             for _ in range(where.pairs)]
+    ratios = sorted(text / typed for typed, text in pairs)
+    return {PARQUET.name: {
+        "ours": rows / median(typed for typed, _ in pairs),
+        "peer": rows / median(text for _, text in pairs), "peer_name": "CSV",
+        "ratio": median(ratios), "low": ratios[0], "high": ratios[-1],
+        "note": f"{rows:,} rows of Adult, {columns.stat().st_size / 1e6:.0f} MB "
+        f"as Parquet and {table.stat().st_size / 1e6:.0f} MB as CSV; seconds of "
+        "a core"}}
 
 
 def tfdv_python(where: Setting) -> Path:

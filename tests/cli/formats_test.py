@@ -119,6 +119,8 @@ class FormatsTest(CliTest):
                     PARQUET / "cakes.parquet", "--set", "data.name=parquet",
                     "--set", f"data.schema={schema}", parts=("grams",))
         schema.write_text(schema.read_text().replace("grams", "kilograms"))
+        self.refuse("validate", "stats", PARQUET / "nested.parquet",
+                    parts=("'tags' is of type list", ".jsonl"))
         # As the name of a data set, too.
         self.succeed("validate", "check", "parquet", "--data",
                      PARQUET / "cakes.parquet", "--schema", schema)

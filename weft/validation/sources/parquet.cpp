@@ -40,9 +40,18 @@ class ParquetRows final : public validation::RowSource {
   void open_file() {
     reading_.emplace(files_[file_]);
     names_ = reading_->names();
-    for (std::size_t i = 0; i < names_.size(); ++i) reading_->check(i);
+    check_columns();
     group_ = 0;
     is_begun_ = false;
+  }
+
+  void check_columns() const {
+    try {
+      for (std::size_t i = 0; i < names_.size(); ++i) reading_->check(i);
+    } catch (Error& refused) {
+      throw std::move(refused.hint(
+          "as JSON lines (.jsonl) it may have lists, and lists of lists"));
+    }
   }
 
   // To the next row group, also of the next file; false behind the last.
