@@ -22,7 +22,8 @@ namespace asio = boost::asio;
 // Threads that read and write; they end when nothing is left to do.
 class IoThreads {
  public:
-  explicit IoThreads(int count) {
+  // asio wakes nobody where it knows of one thread alone.
+  explicit IoThreads(int count) : context(count) {
     for (int i = 0; i < count; ++i) {
       threads_.emplace_back([this] { run(); });
     }
@@ -93,7 +94,7 @@ void run(const ServeArguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   serve::Server server(arguments.server);
   serve::Routes routes(server);
-  IoThreads io(arguments.http_threads);
+  IoThreads io(arguments.http.threads);
   serve::HttpListener http(io.context, routes, server.metrics(),
                            arguments.http);
   std::optional<serve::GrpcServer> grpc;

@@ -15,7 +15,6 @@ struct ServeArguments {
   std::vector<std::string> models;
   serve::ServerOptions server;
   serve::HttpOptions http;
-  int http_threads = 1;
   std::optional<serve::GrpcOptions> grpc = serve::GrpcOptions();
   serve::Duration drain = std::chrono::seconds(30);
 };

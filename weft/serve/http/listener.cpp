@@ -39,7 +39,8 @@ class HttpListener::State : public std::enable_shared_from_this<State> {
   State(asio::io_context& context, Routes& routes, Metrics& metrics,
         const HttpOptions& options)
       : context_(context),
-        acceptor_(asio::make_strand(context)),
+        threads_(options.threads),
+        acceptor_(executor()),
         wait_(acceptor_.get_executor()),
         connections_(std::make_shared<Connections>(routes, metrics, options)) {
     if (options.tls.is_wanted()) load_certificate(tls_, options.tls);
@@ -55,7 +56,7 @@ class HttpListener::State : public std::enable_shared_from_this<State> {
 
   void accept() {
     acceptor_.async_accept(
-        asio::make_strand(context_),
+        executor(),
         [self = shared_from_this()](error_code error, tcp::socket socket) {
           self->take(error, std::move(socket));
         });
@@ -75,6 +76,13 @@ class HttpListener::State : public std::enable_shared_from_this<State> {
 
  private:
   static constexpr std::chrono::milliseconds kPause{100};
+
+  // Runs what it is given one after the other. A single thread does so anyway,
+  // and a strand would put each step into a queue once more.
+  asio::any_io_executor executor() {
+    if (threads_ == 1) return context_.get_executor();
+    return asio::make_strand(context_);
+  }
 
   void open(const tcp::endpoint& endpoint) {
     try {
@@ -124,6 +132,7 @@ class HttpListener::State : public std::enable_shared_from_this<State> {
   }
 
   asio::io_context& context_;
+  int threads_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   tcp::acceptor acceptor_;
   asio::steady_timer wait_;

@@ -20,6 +20,7 @@ struct HttpOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 8000;  // 0: any that is free
   TlsFiles tls = {};
+  int threads = 1;  // that run the context, which whoever made it sees to
   std::size_t most_connections = 1024;
   std::size_t most_header_bytes = 16 << 10;
   std::size_t most_body_bytes = 64 << 20;

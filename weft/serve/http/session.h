@@ -2,7 +2,7 @@
 // before the next. While a request waits for its model, the socket is watched,
 // so that a client who closes it gives the request up.
 //
-// Threads: all of a session's steps run one at a time, on the strand of its
+// Threads: all of a session's steps run one at a time, by the executor of its
 //          stream; a session lives as long as one of them is due.
 #pragma once
 
