@@ -16,7 +16,7 @@ FOREIGN_LIBRARY = re.compile(
     r"lib(gomp|omp|mpi|open-rte|dnnl|openblas|blas|lapack|sodium|z|zstd|deflate"
     r"|png|jpeg|toml)\w*\.")
 FOREIGN_SYMBOL = re.compile(
-    r"^(GOMP_|omp_|__kmpc|MPI_|dnnl_|cblas_|LAPACKE_|openblas_|sodium_|inflate)",
+    r"^(GOMP_|omp_|__kmpc|MPI_|dnnl_|cblas_|openblas_|sodium_|inflate)",
     re.MULTILINE)
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ABSENT = ("OpenMP", "MPI", "ZLIB", "PNG", "JPEG", "Boost", "GTest", "CLI11",
           "Python3", "pybind11", "benchmark", "TBB")
 # What find_library() and find_path() would have left.
-TRACES = ("ONEDNN", "LAPACKE", "OPENBLAS", "SODIUM", "ZSTD", "LIBDEFLATE",
+TRACES = ("ONEDNN", "LAPACK", "OPENBLAS", "SODIUM", "ZSTD", "LIBDEFLATE",
           "TOMLPLUSPLUS", "AGG")
 
 

@@ -15,14 +15,13 @@ endif()
 find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h ${only_there}
   PATH_SUFFIXES include NO_CACHE REQUIRED)
 find_library(ONEDNN_LIBRARY dnnl ${only_there} PATH_SUFFIXES lib NO_CACHE REQUIRED)
-# OpenBLAS stands for LAPACK too; it computes on OpenMP's threads, as all else.
-find_path(LAPACKE_INCLUDE lapacke.h REQUIRED)
-find_library(LAPACKE_LIBRARY lapacke REQUIRED)
+# OpenBLAS has LAPACK in it, whose header comes with LAPACKE; it computes on
+# OpenMP's threads, as all else.
+find_path(LAPACK_INCLUDE lapack.h REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 add_library(weft_lapack INTERFACE)
-target_include_directories(weft_lapack SYSTEM INTERFACE ${LAPACKE_INCLUDE})
-target_link_libraries(weft_lapack INTERFACE ${LAPACKE_LIBRARY}
-  ${OPENBLAS_LIBRARY})
+target_include_directories(weft_lapack SYSTEM INTERFACE ${LAPACK_INCLUDE})
+target_link_libraries(weft_lapack INTERFACE ${OPENBLAS_LIBRARY})
 add_library(weft_dnnl INTERFACE)
 target_include_directories(weft_dnnl SYSTEM INTERFACE ${ONEDNN_INCLUDE})
 target_link_libraries(weft_dnnl INTERFACE ${ONEDNN_LIBRARY})

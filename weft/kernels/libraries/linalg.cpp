@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cblas.h>
 #include <cmath>
-#include <lapacke.h>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/libraries/lapack.h"
 #include "weft/ops/support/factors.h"
 
 namespace weft {
@@ -103,11 +103,9 @@ std::int64_t least_matrices(const Sides& sides) {
 }
 
 // In memory by columns the upper triangle is, by rows, the lower one.
-lapack_int factor_upper(lapack_int n, float* a) {
-  return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n);
-}
-lapack_int factor_upper(lapack_int n, double* a) {
-  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n);
+template <class T>
+lapack_int factor_upper(lapack_int n, T* a) {
+  return lapack::potrf('U', n, a);
 }
 
 template <class T>
@@ -239,8 +237,8 @@ void run_qr(const Sides& sides, const Factoring& own, const double* a,
   double* work = scratch.take(own.work);
   // LAPACK reads matrices by columns.
   transpose_matrix(m, n, a, factors);
-  LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, to_lapack(m), to_lapack(n), factors,
-                      to_lapack(m), tau, work, to_lapack(own.work));
+  lapack::geqrf(to_lapack(m), to_lapack(n), factors, tau, work,
+                to_lapack(own.work));
   double* r = results[1];
   for (std::int64_t i = 0; i < n; ++i) {
     // Signs are free in each column. R's diagonal is made positive, as the
@@ -250,9 +248,8 @@ void run_qr(const Sides& sides, const Factoring& own, const double* a,
       r[i * n + j] = j < i ? 0 : signs[i] * factors[j * m + i];
     }
   }
-  LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, to_lapack(m), to_lapack(n),
-                      to_lapack(n), factors, to_lapack(m), tau, work,
-                      to_lapack(own.work));
+  lapack::orgqr(to_lapack(m), to_lapack(n), factors, tau, work,
+                to_lapack(own.work));
   transpose_matrix(n, m, factors, results[0]);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) results[0][i * n + j] *= signs[j];
@@ -262,12 +259,10 @@ Factoring qr_factoring(const Sides& sides) {
   const lapack_int m = to_lapack(sides.rows), n = to_lapack(sides.columns);
   const std::int64_t work =
       std::max(asked([&](double* size, lapack_int none) {
-                 return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, nullptr, m,
-                                            nullptr, size, none);
+                 return lapack::geqrf(m, n, nullptr, nullptr, size, none);
                }),
                asked([&](double* size, lapack_int none) {
-                 return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, nullptr,
-                                            m, nullptr, size, none);
+                 return lapack::orgqr(m, n, nullptr, nullptr, size, none);
                }));
   return {work, 0, sides.size() + 2 * sides.columns, run_qr};
 }
@@ -283,9 +278,8 @@ void run_eigh(const Sides& sides, const Factoring& own, const double* a,
     for (std::int64_t j = 0; j < n; ++j) {
       vectors[i * n + j] = (a[i * n + j] + a[j * n + i]) / 2;
     }
-  LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', to_lapack(n), vectors,
-                      to_lapack(n), results[0], work, to_lapack(own.work),
-                      integers, to_lapack(own.integers));
+  lapack::syevd(to_lapack(n), vectors, results[0], work, to_lapack(own.work),
+                integers, to_lapack(own.integers));
   transpose_matrix(n, n, vectors, results[1]);
   orient_columns(n, n, results[1]);
 }
@@ -294,9 +288,8 @@ Factoring eigh_factoring(const Sides& sides) {
   const std::int64_t n = sides.rows;
   lapack_int integers = 0;
   const std::int64_t work = asked([&](double* size, lapack_int none) {
-    return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', to_lapack(n),
-                               nullptr, to_lapack(n), nullptr, size, none,
-                               &integers, none);
+    return lapack::syevd(to_lapack(n), nullptr, nullptr, size, none, &integers,
+                         none);
   });
   return {work, integers, n * n, run_eigh};
 }
@@ -310,10 +303,8 @@ void run_svd(const Sides& sides, const Factoring& own, const double* a,
   std::copy_n(a, m * n, copy);
   // The left vectors of the transpose, by columns, are what vᵀ is by rows, and
   // its right ones are u: LAPACK writes both where they are wanted.
-  LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', to_lapack(n), to_lapack(m), copy,
-                      to_lapack(n), results[1], results[2], to_lapack(n),
-                      results[0], to_lapack(k), work, to_lapack(own.work),
-                      integers);
+  lapack::gesdd(to_lapack(n), to_lapack(m), copy, results[1], results[2],
+                results[0], work, to_lapack(own.work), integers);
   orient_columns(m, k, results[0], results[2], n);
 }
 
@@ -322,8 +313,8 @@ Factoring svd_factoring(const Sides& sides) {
   const lapack_int k = std::min(m, n);
   lapack_int none_there = 0;
   const std::int64_t work = asked([&](double* size, lapack_int none) {
-    return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', n, m, nullptr, n, nullptr,
-                               nullptr, n, nullptr, k, size, none, &none_there);
+    return lapack::gesdd(n, m, nullptr, nullptr, nullptr, nullptr, size, none,
+                         &none_there);
   });
   // gesdd asks for 8 integers for each singular value.
   return {work, std::int64_t{8} * k, sides.size(), run_svd};
