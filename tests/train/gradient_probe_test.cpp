@@ -71,6 +71,20 @@ TEST(GradientProbe, ShowsWhatTheStepTakes) {
   }
 }
 
+// A step that clips takes a part of what is shown.
+TEST(GradientProbe, ShowsWhatIsNotClippedYet) {
+  Training seen;
+  StepOptions options = seen.description.options();
+  options.clip_norm = 1e-3;
+  SingleWorker clipping(seen.description.with_options(options));
+  const WorkerStep step{.lr = kRate};
+  const auto shown = copies_of(clipping.gradients(seen.batch, step));
+  const auto whole = seen.worker.gradients(seen.batch, step);
+  for (std::size_t p = 0; p < whole.size(); ++p) {
+    EXPECT_TRUE(identical(shown[p], whole[p].tensor)) << whole[p].name;
+  }
+}
+
 TEST(GradientProbe, ChangesNoBit) {
   Training seen, unseen;
   for (std::int64_t i = 0; i < 3; ++i) {

@@ -13,8 +13,12 @@ std::vector<NamedTensor> new_gradients(const StepDescription& description) {
   return gradients;
 }
 
-StepDescription writing_to(StepDescription description,
+// The step writes them as they are: nothing is clipped.
+StepDescription writing_to(const StepDescription& of_step,
                            const std::vector<NamedTensor>& gradients) {
+  StepOptions options = of_step.options();
+  options.clip_norm = 0;
+  StepDescription description = of_step.with_options(options);
   std::vector<Tensor> memory;
   for (const NamedTensor& gradient : gradients) {
     memory.push_back(gradient.tensor);
@@ -40,12 +44,11 @@ std::vector<NamedTensor> changed_by(const StepDescription& description) {
 GradientProbe::GradientProbe(const StepDescription& description)
     : GradientProbe(description, new_gradients(description)) {}
 
-GradientProbe::GradientProbe(StepDescription description,
+GradientProbe::GradientProbe(const StepDescription& description,
                              std::vector<NamedTensor> gradients)
     : gradients_(std::move(gradients)),
       changed_(changed_by(description)),
-      step_(writing_to(std::move(description), gradients_),
-            StepCut::kGradients) {}
+      step_(writing_to(description, gradients_), StepCut::kGradients) {}
 
 const std::vector<NamedTensor>& GradientProbe::run(
     std::span<const Tensor> inputs, const StepControls& controls) {

@@ -12,7 +12,7 @@ namespace weft {
 
 class GradientProbe {
  public:
-  // `description` is that of the training step, and has an optimizer.
+  // `description` is that of the training step.
   explicit GradientProbe(const StepDescription& description);
 
   // Returns those of the trainable parameters, by their names, as these are
@@ -23,7 +23,7 @@ class GradientProbe {
                                       const StepControls& controls);
 
  private:
-  GradientProbe(StepDescription description,
+  GradientProbe(const StepDescription& description,
                 std::vector<NamedTensor> gradients);
 
   std::vector<NamedTensor> gradients_;
