@@ -1,9 +1,10 @@
 // What TensorBoard is given, read back field by field.
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/support/training_runs.h"
 
 #include "weft/base/file.h"
 #include "weft/data/image.h"
@@ -167,13 +168,7 @@ TEST(TensorBoard, ProfilesKeepWhatOverlapsApart) {
                                                3 * kSecond / 2, kSecond}));
 }
 
-TEST(TensorBoard, ARunIsTold) {
-  const test::TemporaryFolder folder;
-  const std::vector<std::string> overrides{
-      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board",
-      "tensorboard.every=10"};
-  TrainObserver quiet;
-  Trainer(parse_recipe(R"toml(
+const char* const kRecipe = R"toml(
 [model]
 name = "mlp"
 hidden = [8]
@@ -184,30 +179,45 @@ name = "adam"
 [train]
 epochs = 2
 batch = 64
-)toml",
-                       "test", overrides),
-          {.name = "run"})
-      .run(quiet);
-  const auto board = folder / "run" / "board";
+)toml";
+
+std::filesystem::path only_file_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(board)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     files.push_back(entry.path());
   }
-  ASSERT_EQ(files.size(), 1u);
-  EXPECT_NE(files[0].filename().string().find("tfevents"), std::string::npos);
+  EXPECT_EQ(files.size(), 1u);
+  return files.at(0);
+}
+
+// How often each tag is told.
+std::map<std::string, int> tags_of(const std::vector<std::string>& records) {
   std::map<std::string, int> tags;
-  bool has_graph = false;
-  const auto records = records_of(files[0]);
-  EXPECT_EQ(fields_of(records[0])[3], "brain.Event:2");
   for (const std::string& record : records) {
     auto event = fields_of(record);
-    has_graph = has_graph || event.contains(4);
     if (!event.contains(5)) continue;
     for (WireReader value(bytes_of(event[5]), "test"); value.next();) {
       ++tags[fields_of(text_of(value.bytes()))[1]];
     }
   }
-  EXPECT_TRUE(has_graph);
+  return tags;
+}
+
+TEST(TensorBoard, ARunIsTold) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> overrides{
+      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board",
+      "tensorboard.every=10"};
+  TrainObserver quiet;
+  Trainer(parse_recipe(kRecipe, "test", overrides), {.name = "run"}).run(quiet);
+  const auto file = only_file_in(folder / "run" / "board");
+  EXPECT_NE(file.filename().string().find("tfevents"), std::string::npos);
+  const auto records = records_of(file);
+  EXPECT_EQ(fields_of(records[0])[3], "brain.Event:2");
+  EXPECT_TRUE(std::ranges::any_of(records, [](const std::string& record) {
+    return fields_of(record).contains(4);  // the graph
+  }));
+  auto tags = tags_of(records);
   EXPECT_EQ(tags["loss/train"], 2);
   EXPECT_EQ(tags["accuracy/held out"], 2);
   EXPECT_EQ(tags["fc1.weight"], 2);
@@ -216,6 +226,17 @@ batch = 64
   EXPECT_EQ(tags["loss/step"], 4);  // of 46 steps
   EXPECT_EQ(tags["_hparams_/session_start_info"], 1);
   EXPECT_EQ(tags["_hparams_/session_end_info"], 1);
+}
+
+// The first worker writes what all of them have computed.
+TEST(TensorBoard, SeveralWorkersShowGradients) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> overrides{
+      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board"};
+  test::train_on_threads(parse_recipe(kRecipe, "test", overrides), 2);
+  auto tags = tags_of(records_of(only_file_in(folder / "run" / "board")));
+  EXPECT_EQ(tags["gradient/fc1.weight"], 2);
+  EXPECT_EQ(tags["fc1.weight"], 2);
 }
 
 }  // namespace

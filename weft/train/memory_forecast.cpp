@@ -96,7 +96,7 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
       arena_of(is_one_by_one ? description.with_inputs(of_one(source->inputs()))
                              : description,
                StepCut::kTrain, forecast);
-  if (workers == 1 && shows_gradients(recipe)) {
+  if (shows_gradients(recipe)) {
     forecast.gradients =
         parameters + last_batch_share(*source, recipe.train.batch) *
                          arena_of(description, StepCut::kGradients, forecast);
@@ -111,8 +111,8 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
     forecast.network = 3 * parameters;
     for (double* each :
          {&forecast.parameters, &forecast.optimizer_state, &forecast.planning,
-          &forecast.train_step, &forecast.evaluation, &forecast.batches,
-          &forecast.network}) {
+          &forecast.train_step, &forecast.gradients, &forecast.evaluation,
+          &forecast.batches, &forecast.network}) {
       *each *= workers;
     }
   }

@@ -105,9 +105,12 @@ void TensorBoardHook::write_graph(TrainLoop& loop) {
 }
 
 void TensorBoardHook::on_batch(TrainLoop& loop) {
-  if (!file_ || !options_.with_gradients || !loop.is_last_of_epoch()) return;
+  if (!options_.with_gradients || !loop.is_last_of_epoch()) return;
+  // All workers compute them, and the first has their sum.
+  const std::vector<NamedTensor> gradients = loop.gradients();
+  if (!file_) return;
   WireWriter summary;
-  for (const auto& [name, tensor] : loop.gradients()) {
+  for (const auto& [name, tensor] : gradients) {
     if (is_distribution(tensor))
       add_histogram(summary, "gradient/" + name, tensor);
   }

@@ -26,8 +26,7 @@ struct TensorBoardOptions {
   std::int64_t images = 4;
 };
 
-// Whether a run by this recipe shows gradients of its steps, if it has a single
-// worker.
+// Whether a run by this recipe shows gradients of its steps.
 bool shows_gradients(const Recipe& recipe);
 
 // The first worker alone writes.

@@ -25,7 +25,8 @@ void register_recipe_section_tensorboard(RecipeSectionRegistry& sections) {
                     .value = true,
                     .summary = "distributions of the gradients of each epoch's "
                                "last step, which is computed once more for "
-                               "them; of one worker, without privacy"},
+                               "them and summed over all workers; none in "
+                               "private training and of a simulated cluster"},
                    {.name = "images",
                     .value = std::int64_t{4},
                     .summary = "of the first batch that are shown",

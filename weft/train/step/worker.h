@@ -84,8 +84,9 @@ class Worker {
   virtual std::optional<StepTraffic> traffic() const { return std::nullopt; }
   // The gradients of a step on that batch, by the names of their parameters, as
   // they are before they are clipped; computed beside the step, which finds
-  // everything as it was. They hold until the next call. None where a worker
-  // must not show them, or has those of its part alone.
+  // everything as it was. They hold until the next call. Of several workers the
+  // first has those of the whole batch, and the others none. None where workers
+  // must not show them. Collective.
   virtual std::vector<NamedTensor> gradients(const Batch& /*batch*/,
                                              const WorkerStep& /*step*/) {
     return {};

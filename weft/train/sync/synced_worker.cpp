@@ -121,6 +121,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       sends_gradients_(policy_of(recipe).def->sends_gradients),
       overlaps_(recipe.overlap && sends_gradients_),
       overlaps_forward_(recipe.overlap_forward),
+      is_private_(privacy.has_value()),
       missing_(layout_.buckets().size()),
       exchanges_(layout_.buckets().size()) {
   // Mistakes of the recipe are told before anything is exchanged.
@@ -352,7 +353,10 @@ void SyncedWorker::settle_all() {
 
 double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
   // The gradient is of the mean over this worker's own part.
-  if (!sends_gradients_) return 1;
+  return sends_gradients_ ? share_of(batch, step) : 1;
+}
+
+double SyncedWorker::share_of(const Batch& batch, std::int64_t step) {
   const auto count = description_.task()->count_predictions();
   if (count == nullptr) {
     return static_cast<double>(batch.size) /

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "weft/train/step/gradient_probe.h"
 #include "weft/train/step/one_by_one.h"
 #include "weft/train/step/private_noise.h"
 #include "weft/train/step/step.h"
@@ -65,6 +66,8 @@ class SyncedWorker : public Worker {
     return model_.restore(file, *policy_);
   }
   std::optional<StepTraffic> traffic() const override { return traffic_; }
+  std::vector<NamedTensor> gradients(const Batch& batch,
+                                     const WorkerStep& step) override;
   double now() const override { return group_.network().now(); }
   std::string text() const override;
   void fail(const Error& error) override;
@@ -97,6 +100,8 @@ class SyncedWorker : public Worker {
   // What the gradients of this worker's part count by, so that their sum over
   // workers is the gradient of the mean over the whole batch.
   double weight_of(const Batch& batch, std::int64_t step);
+  // This worker's share of the predictions of the whole batch. Collective.
+  double share_of(const Batch& batch, std::int64_t step);
   // The recipe with what "auto" stands for.
   SyncRecipe settle(SyncRecipe recipe);
 
@@ -110,6 +115,7 @@ class SyncedWorker : public Worker {
   std::string chosen_;               // how "auto" was settled, for people
   std::optional<Step> backward_;     // made when gradients have memory
   std::optional<OneByOne> one_by_one_;
+  std::optional<GradientProbe> probe_;  // made when it is asked first
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<NamedTensor> state_;
   std::optional<DriftMeter> drift_meter_;
@@ -118,6 +124,7 @@ class SyncedWorker : public Worker {
   bool sends_gradients_;
   bool overlaps_;
   bool overlaps_forward_;
+  bool is_private_;
 
   SyncStep step_;
   MeasureSums measured_;              // of its part
