@@ -47,6 +47,29 @@ void print_simulated(const TrainResult& result) {
       time.seconds_here);
 }
 
+Json traffic_json(const TrafficForecast& forecast) {
+  Json ranks = Json::array();
+  for (const RankTraffic& rank : forecast.ranks) {
+    ranks.push_back({{"bytes_sent", rank.bytes_sent},
+                     {"bytes_received", rank.bytes_received}});
+  }
+  return {{"sync", forecast.sync},
+          {"steps", forecast.steps},
+          {"ranks", std::move(ranks)}};
+}
+
+void print_forecast_traffic(const TrafficForecast& forecast) {
+  std::vector<std::vector<std::string>> rows = {
+      {"traffic of a step", "sent", "received"}};
+  for (std::size_t rank = 0; rank < forecast.ranks.size(); ++rank) {
+    rows.push_back({fmt::format("rank {}", rank),
+                    bytes_text(forecast.ranks[rank].bytes_sent),
+                    bytes_text(forecast.ranks[rank].bytes_received)});
+  }
+  fmt::print("{}the mean of {} steps, rehearsed by {}\n",
+             text_table(rows, "<>>"), forecast.steps, forecast.sync);
+}
+
 }  // namespace
 
 void print_result(const TrainResult& result) {
@@ -55,8 +78,9 @@ void print_result(const TrainResult& result) {
   if (result.simulated) print_simulated(result);
 }
 
-void print_forecast(const MemoryForecast& forecast, const std::string& name,
-                    bool as_json) {
+void print_forecast(const MemoryForecast& forecast,
+                    const std::optional<TrafficForecast>& traffic,
+                    const std::string& name, bool as_json) {
   const auto free = static_cast<double>(free_memory_bytes());
   const std::vector<std::pair<std::string, double>> parts = {
       {"program", forecast.program},
@@ -78,6 +102,7 @@ void print_forecast(const MemoryForecast& forecast, const std::string& name,
               {"is_open", forecast.is_open},
               {"one_by_one", forecast.one_by_one}};
     for (const auto& [part, bytes] : parts) json["bytes"][part] = bytes;
+    if (traffic) json["traffic"] = traffic_json(*traffic);
     return print_json(json);
   }
   std::vector<std::vector<std::string>> rows = {
@@ -99,6 +124,7 @@ void print_forecast(const MemoryForecast& forecast, const std::string& name,
         "steps on one example\n",
         forecast.one_by_one);
   }
+  if (traffic) print_forecast_traffic(*traffic);
 }
 
 void print_profile(const Recipe& recipe, const std::string& file) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "weft/train/memory_forecast.h"
+#include "weft/train/traffic_forecast.h"
 #include "weft/train/trainer.h"
 
 namespace weft::cli {
@@ -11,8 +12,9 @@ namespace weft::cli {
 // The best epoch, and what the network or a simulated cluster did.
 void print_result(const TrainResult& result);
 // What a run of the recipe `name` would take of memory.
-void print_forecast(const MemoryForecast& forecast, const std::string& name,
-                    bool as_json);
+void print_forecast(const MemoryForecast& forecast,
+                    const std::optional<TrafficForecast>& traffic,
+                    const std::string& name, bool as_json);
 // Where a run's time went, by `file` in its folder; also for TensorBoard, where
 // the recipe writes for it.
 void print_profile(const Recipe& recipe, const std::string& file);

@@ -13,8 +13,8 @@
 #include "cli/train_report.h"
 #include "cli/verb.h"
 
+#include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
-#include "weft/train/memory_forecast.h"
 #include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
 
@@ -223,6 +223,27 @@ void refuse_mixture(const TrainArguments& arguments, bool is_sweep,
   }
 }
 
+// What a step sends is told where it can be rehearsed: by several workers that
+// all are of this process and find room in it.
+std::optional<TrafficForecast> traffic_beforehand(
+    const RankChoice& choice, const Recipe& recipe,
+    const MemoryForecast& memory) {
+  const bool is_alone = memory.workers == 1 || choice.is_alone();
+  if (is_alone || recipe.privacy.is_on() || simulated_workers(recipe) > 0 ||
+      memory.total() > static_cast<double>(free_memory_bytes())) {
+    return std::nullopt;
+  }
+  return forecast_traffic(recipe, *open_ranks(choice));
+}
+
+void tell_beforehand(const TrainArguments& arguments, const RankChoice& choice,
+                     const Recipe& recipe) {
+  const int workers = choice.is_one_process() ? arguments.ranks.workers : 1;
+  const MemoryForecast memory = forecast_memory(recipe, std::max(workers, 1));
+  print_forecast(memory, traffic_beforehand(choice, recipe, memory),
+                 name_of(arguments), arguments.as_json);
+}
+
 void train(const TrainArguments& arguments) {
   const RankChoice choice = choose_ranks(arguments.ranks);
   // A launcher's processes know each other before anything else is read.
@@ -255,11 +276,7 @@ void train(const TrainArguments& arguments) {
   if (is_sweep) return train_sweep(arguments, choice, runs);
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   const Recipe& recipe = runs[0].recipe;
-  if (arguments.is_dry_run) {
-    const int workers = choice.is_one_process() ? arguments.ranks.workers : 1;
-    return print_forecast(forecast_memory(recipe, std::max(workers, 1)),
-                          name_of(arguments), arguments.as_json);
-  }
+  if (arguments.is_dry_run) return tell_beforehand(arguments, choice, recipe);
   // Others wait only for what can be run: recipe and flags are read by now.
   if (!ranks && !choice.is_one_process()) ranks = open_ranks(choice);
   catch_stop_signals();
@@ -307,7 +324,8 @@ void add_train(CLI::App& verb) {
                 "find the op in which NaN or infinity first appears, or an "
                 "index lies outside of its axis (slow)");
   verb.add_flag("--dry-run", arguments->is_dry_run,
-                "say what the run will take of memory, and train nothing");
+                "say what the run will take of memory, and what each of its "
+                "workers will send; train nothing");
   verb.add_flag("--profile", arguments->is_profiled,
                 "say where the time went, kernel by kernel, and record it in "
                 "profile.json of the run's folder, for ui.perfetto.dev");

@@ -59,6 +59,25 @@ class MemoryTest(CliTest):
         self.assertEqual(one["network"], 0)
         self.assertGreater(two["network"], 0)
 
+    def test_what_a_step_sends_is_told(self) -> None:
+        one = self.json_of(*self.command, "--dry-run")
+        self.assertNotIn("traffic", one)
+        both = ("--workers", 2, "--set", "sync.collective=ring")
+        told = self.json_of(*self.command, "--dry-run", *both)
+        self.assertFalse((self.folder / "run").exists())
+        ranks = told["traffic"]["ranks"]
+        # Of two ranks each sends the gradients of all parameters once.
+        for rank in ranks:
+            self.assertAlmostEqual(
+                rank["bytes_sent"] / (told["bytes"]["parameters"] / 2), 1,
+                delta=0.01)
+        done = self.json_of(*self.command, *both, "--set", "train.epochs=1")
+        self.assertAlmostEqual(done["bytes_sent_per_step"],
+                               ranks[0]["bytes_sent"], delta=64)
+        text = self.succeed(*self.command, "--dry-run", *both)
+        self.assertIn("traffic of a step", text)
+        self.assertIn("ring", text)
+
     def test_too_little_is_refused(self) -> None:
         def limit() -> None:
             most = 700 << 20

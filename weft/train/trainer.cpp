@@ -3,7 +3,6 @@
 #include <ctime>
 
 #include "weft/base/file.h"
-#include "weft/data/idle_source.h"
 #include "weft/train/data_schema.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/hooks/log.h"
@@ -22,7 +21,7 @@
 #include "weft/train/step/step_functions.h"
 #include "weft/train/sync/agreement.h"
 #include "weft/train/sync/exchange.h"
-#include "weft/train/sync/roles.h"
+#include "weft/train/sync/part_of_rank.h"
 #include "weft/train/sync/synced_worker.h"
 #include "weft/train/train_loop.h"
 
@@ -70,19 +69,6 @@ StepOptions options_of_steps(const Recipe& recipe,
   return result;
 }
 
-// Gives this rank its part of the batches of `source`, which makes those of a
-// shard.
-template <class MakeSource>
-std::unique_ptr<BatchSource> part_of(const Recipe& recipe,
-                                     const WorkerGroup* group,
-                                     const MakeSource& source) {
-  if (group == nullptr) return source(Shard());
-  const Roles roles(group->size(), recipe.sync.servers);
-  auto part = source(roles.shard_of(group->rank()));
-  if (roles.is_worker(group->rank())) return part;
-  return std::make_unique<IdleSource>(*part);
-}
-
 }  // namespace
 
 class Trainer::Run {
@@ -94,8 +80,8 @@ class Trainer::Run {
         privacy_(private_run(recipe_, options_, group)),
         assembly_(
             assemble_initialized(recipe_, options_.given, group, privacy_)),
-        source_(part_of(
-            recipe_, group,
+        source_(part_of_rank(
+            recipe_.sync, group,
             [&](const Shard& shard) { return assembly_.data->train(shard); })),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
@@ -103,11 +89,11 @@ class Trainer::Run {
                      group == nullptr ? assembly_.optimizer.get() : nullptr),
         worker_(make_worker(group)),
         held_out_(description_.in_use(*assembly_.optimizer, worker_->state()),
-                  part_of(recipe_, group,
-                          [&](const Shard& shard) {
-                            return assembly_.data->measure(assembly_.held_out(),
-                                                           shard);
-                          })),
+                  part_of_rank(recipe_.sync, group,
+                               [&](const Shard& shard) {
+                                 return assembly_.data->measure(
+                                     assembly_.held_out(), shard);
+                               })),
         // The folder comes late: it is made only when the recipe, the data and
         // the model have been found to fit.
         folder_(recipe_.log.folder, worker_->is_first()),
