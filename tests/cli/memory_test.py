@@ -66,7 +66,7 @@ class MemoryTest(CliTest):
         told = self.json_of(*self.command, "--dry-run", *both)
         self.assertFalse((self.folder / "run").exists())
         ranks = told["traffic"]["ranks"]
-        # Of two ranks each sends the gradients of all parameters once.
+        # With two ranks each sends the gradients of all parameters once.
         for rank in ranks:
             self.assertAlmostEqual(
                 rank["bytes_sent"] / (told["bytes"]["parameters"] / 2), 1,
