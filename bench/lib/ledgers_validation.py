@@ -216,7 +216,8 @@ def as_parquet(where: Setting, table: Path) -> tuple[Path, int]:
     code = ("import duckdb, sys; table, out = sys.argv[1:]; "
             "duckdb.sql(f\"COPY (FROM read_csv('{table}')) TO '{out}' "
             "(FORMAT parquet)\"); "
-            "print(duckdb.sql(f\"SELECT count(*) FROM '{out}'\").fetchone()[0])")
+            "rows = duckdb.sql(f\"SELECT count(*) FROM '{out}'\").fetchall(); "
+            "print(rows[0][0])")
     return path, answer([where.peers.python, "-c", code, table, path])
 
 

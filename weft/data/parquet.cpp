@@ -28,25 +28,18 @@ const ParquetFunctions& functions() {
   return loaded;
 }
 
-// Appends numbers one behind the other, and points to them at the end, when the
-// memory stays where it is.
+// Each number has a place of the same size, so that the memory stays where it
+// is.
 template <class Number>
 void write_numbers(std::span<const Number> numbers, ParquetTexts& texts) {
-  std::vector<std::size_t> ends;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t begin = texts.memory.size();
-    if (texts.is_known[i] != 0) {
-      texts.memory.resize(begin + kMostDigits);
-      char* at = texts.memory.data() + begin;
-      const auto end = std::to_chars(at, at + kMostDigits, numbers[i]).ptr;
-      texts.memory.resize(begin + static_cast<std::size_t>(end - at));
-    }
-    ends.push_back(texts.memory.size());
-  }
-  std::size_t begin = 0;
-  for (const std::size_t end : ends) {
-    texts.values.emplace_back(texts.memory.data() + begin, end - begin);
-    begin = end;
+  texts.memory.resize(numbers.size() * kMostDigits);
+  char* at = texts.memory.data();
+  for (std::size_t i = 0; i < numbers.size(); ++i, at += kMostDigits) {
+    const char* const end =
+        texts.is_known[i] == 0
+            ? at
+            : std::to_chars(at, at + kMostDigits, numbers[i]).ptr;
+    texts.values.emplace_back(at, static_cast<std::size_t>(end - at));
   }
 }
 
@@ -72,7 +65,7 @@ void ParquetFile::write_texts(std::size_t i, ParquetTexts& texts) const {
   const std::size_t rows = rows_;
   texts.is_text = kind == ParquetKind::kText || kind == ParquetKind::kBool;
   texts.values.clear();
-  texts.memory.clear();
+  texts.values.reserve(rows);
   texts.is_known.assign(values.is_known, values.is_known + rows);
   switch (kind) {
     case ParquetKind::kBool:

@@ -14,6 +14,7 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,7 @@ class Column {
   // Appends up to `most` rows, fewer only at the end of the group.
   std::int64_t read(std::int64_t most) {
     clear();
+    levels_.resize(static_cast<std::size_t>(most));
     switch (reader_->type()) {
       case parquet::Type::BOOLEAN:
         return read_as<parquet::BooleanType>(most);
@@ -148,32 +150,46 @@ class Column {
     using Value = typename Type::c_type;
     auto& reader = static_cast<parquet::TypedColumnReader<Type>&>(*reader_);
     const std::int16_t full = reader.descr()->max_definition_level();
-    std::vector<std::int16_t> levels(static_cast<std::size_t>(most));
     // An array of bool is no vector<bool>.
     const auto values =
-        std::make_unique<Value[]>(static_cast<std::size_t>(most));
+        std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(most));
     std::int64_t rows = 0;
     // A call ends with a page, and what texts point to with the next call.
     while (rows < most && reader.HasNext()) {
       std::int64_t known = 0;
       const std::int64_t count = reader.ReadBatch(
-          most - rows, levels.data(), nullptr, values.get(), &known);
+          most - rows, levels_.data(), nullptr, values.get(), &known);
       if (count == 0 && known == 0) break;
       const std::int64_t given = full == 0 ? known : count;
-      std::int64_t next = 0;
-      for (std::int64_t i = 0; i < given; ++i) {
-        const bool is_known =
-            full == 0 || levels[static_cast<std::size_t>(i)] == full;
-        if (is_known && next == known) {
-          throw parquet::ParquetException("a page has too few values");
+      if (known == given) {
+        is_known_.insert(is_known_.end(), static_cast<std::size_t>(given), 1);
+        for (std::int64_t i = 0; i < given; ++i) {
+          add(values[static_cast<std::size_t>(i)], true);
         }
-        is_known_.push_back(is_known ? 1 : 0);
-        add(is_known ? values[static_cast<std::size_t>(next++)] : Value{},
-            is_known);
+      } else {
+        add_some(std::span(levels_).first(static_cast<std::size_t>(given)),
+                 full,
+                 std::span<const Value>(values.get(),
+                                        static_cast<std::size_t>(known)));
       }
       rows += given;
     }
     return rows;
+  }
+
+  // Values of those rows that have one, which their levels say.
+  template <class Value>
+  void add_some(std::span<const std::int16_t> levels, std::int16_t full,
+                std::span<const Value> known) {
+    std::size_t next = 0;
+    for (const std::int16_t level : levels) {
+      const bool is_known = level == full;
+      if (is_known && next == known.size()) {
+        throw parquet::ParquetException("a page has too few values");
+      }
+      is_known_.push_back(is_known ? 1 : 0);
+      add(is_known ? known[next++] : Value{}, is_known);
+    }
   }
 
   void add(bool value, bool) { integers_.push_back(value ? 1 : 0); }
@@ -235,6 +251,7 @@ class Column {
 
   std::shared_ptr<parquet::ColumnReader> reader_;
   ParquetKind kind_;
+  std::vector<std::int16_t> levels_;
   std::vector<std::uint8_t> is_known_;
   std::vector<std::int64_t> integers_;
   std::vector<float> floats_;

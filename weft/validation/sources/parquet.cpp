@@ -1,6 +1,7 @@
 // Parquet: *.parquet, and folders of such files.
 #include "weft/data/parquet.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "weft/validation/row_source.h"
@@ -68,13 +69,18 @@ class ParquetRows final : public validation::RowSource {
 
   static void write(const ParquetTexts& texts, Column& column) {
     column.is_typed = true;
-    for (std::size_t row = 0; row < texts.values.size(); ++row) {
-      const bool is_known = texts.is_known[row] != 0;
-      column.levels[0].push_back(is_known ? 1 : -1);
-      if (!is_known) continue;
-      column.values.push_back(texts.values[row]);
-      column.are_strings.push_back(texts.is_text ? 1 : 0);
+    const std::size_t rows = texts.values.size();
+    if (std::ranges::find(texts.is_known, 0) == texts.is_known.end()) {
+      column.levels[0].assign(rows, 1);
+      column.values = texts.values;
+    } else {
+      for (std::size_t row = 0; row < rows; ++row) {
+        const bool is_known = texts.is_known[row] != 0;
+        column.levels[0].push_back(is_known ? 1 : -1);
+        if (is_known) column.values.push_back(texts.values[row]);
+      }
     }
+    if (texts.is_text) column.are_strings.assign(column.values.size(), 1);
   }
 
   std::vector<std::filesystem::path> files_;
