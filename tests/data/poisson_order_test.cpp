@@ -49,6 +49,43 @@ TEST(PoissonOrder, LetsEachExampleJoinOnItsOwn) {
   EXPECT_NEAR(static_cast<double>(both), 40, 6 * std::sqrt(40.0));
 }
 
+// Workers who draw from rows of their own share all of them, each of which
+// joins as often as where all draw one batch; and what one draws is its own
+// affair.
+TEST(PoissonOrder, DealsRowsToWorkers) {
+  constexpr std::int64_t kExamples = 1001;
+  constexpr int kWorkers = 3;
+  constexpr std::int64_t kBatches = 2000;
+  std::vector<std::int64_t> joined(kExamples);
+  std::vector<std::int64_t> rows;
+  const PoissonOrder all(kExamples, {.expected = 100, .key = key_of(1)});
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    const PoissonSampling sampling{
+        .expected = 100,
+        .key = key_of(static_cast<std::uint8_t>(worker + 1)),
+        .by_row = true};
+    const PoissonOrder own(kExamples, sampling, {worker, kWorkers});
+    EXPECT_EQ(own.rate(), all.rate());
+    EXPECT_EQ(own.steps_per_epoch(), all.steps_per_epoch());
+    EXPECT_EQ(own.most_rows(),
+              PoissonOrder(kExamples, sampling, {0, kWorkers}).most_rows());
+    EXPECT_LT(own.most_rows(), all.most_rows());
+    for (std::int64_t batch = 0; batch < kBatches; ++batch) {
+      own.pick(0, batch, rows);
+      EXPECT_LE(std::ssize(rows), own.most_rows());
+      for (const std::int64_t row : rows) {
+        ASSERT_EQ(row % kWorkers, worker);
+        ASSERT_LT(row, kExamples);
+        ++joined[static_cast<std::size_t>(row)];
+      }
+    }
+  }
+  const double mean = all.rate() * kBatches;
+  for (const std::int64_t times : joined) {
+    EXPECT_NEAR(static_cast<double>(times), mean, 6 * std::sqrt(mean));
+  }
+}
+
 TEST(PoissonOrder, FollowsFromTheKey) {
   const PoissonOrder order(500, {.expected = 50, .key = key_of(1)});
   const PoissonOrder same(500, {.expected = 50, .key = key_of(1)});

@@ -1,6 +1,7 @@
 #include "weft/data/batch_maker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -95,8 +96,12 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
           "and not in the blocks that are in memory (data.mixed = 0 has "
           "all there)");
     }
-    poisson_.emplace(dataset_->size(), *options_.poisson);
+    poisson_.emplace(dataset_->size(), *options_.poisson, options_.shard);
     options_.batch = poisson_->most_rows();
+    // What it draws from its own rows is whole.
+    if (options_.poisson->by_row) {
+      drawing_ = std::exchange(options_.shard, {}).ranks;
+    }
   }
   // A data set smaller than a batch needs no larger buffers.
   const std::int64_t whole = std::min(options_.batch, dataset_->size());
@@ -172,8 +177,9 @@ void BatchMaker::make(BatchPosition position,
 void BatchMaker::pick_rows(BatchPosition position) {
   if (poisson_) {
     poisson_->pick(position.epoch, position.batch, rows_);
-    joined_ = std::ssize(rows_);
-    keep_part(part_of(joined_, options_.shard));
+    // What others drew by themselves nobody tells: the guess is as many.
+    joined_ = std::ssize(rows_) * drawing_;
+    keep_part(part_of(std::ssize(rows_), options_.shard));
     const auto present = std::ssize(rows_);
     padding_ = poisson_->padded(present, options_.shard.ranks) - present;
     // Any example will do, as what it says is left out.

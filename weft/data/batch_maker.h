@@ -48,6 +48,7 @@ class BatchMaker {
   // These describe the batch being made.
   std::vector<std::int64_t> rows_;
   std::int64_t joined_ = 0;            // all workers' by chance
+  std::int64_t drawing_ = 1;           // workers, each from rows of its own
   std::int64_t padding_ = 0;           // the last so many rows
   std::vector<std::int64_t> sizes_;    // of its varying axes
   std::vector<std::int64_t> example_;  // those of one example

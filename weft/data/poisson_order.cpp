@@ -19,8 +19,11 @@ constexpr std::int64_t kSizes = 16;
 
 }  // namespace
 
-PoissonOrder::PoissonOrder(std::int64_t size, const PoissonSampling& sampling)
-    : size_(size), sampling_(sampling) {
+PoissonOrder::PoissonOrder(std::int64_t size, const PoissonSampling& sampling,
+                           const Shard& worker)
+    : sampling_(sampling),
+      dealt_(sampling.by_row ? worker : Shard{}),
+      own_((size - dealt_.rank + dealt_.ranks - 1) / dealt_.ranks) {
   const std::int64_t expected = sampling.expected;
   if (expected < 1 || expected >= size) {
     throw Error(ErrorCode::kInvalidArgument, "privacy",
@@ -31,10 +34,12 @@ PoissonOrder::PoissonOrder(std::int64_t size, const PoissonSampling& sampling)
   const double rate = static_cast<double>(expected) / static_cast<double>(size);
   threshold_ = static_cast<std::uint32_t>(std::ldexp(rate, 32));
   steps_ = std::max<std::int64_t>(size / expected, 1);
-  const double mean = static_cast<double>(expected);
+  // All workers plan for as many.
+  const double mean = static_cast<double>(expected) / dealt_.ranks;
+  const std::int64_t most_own = (size + dealt_.ranks - 1) / dealt_.ranks;
   const auto largest = std::min(
-      size, static_cast<std::int64_t>(
-                std::ceil(mean + kMostDeviations * (std::sqrt(mean) + 1))));
+      most_own, static_cast<std::int64_t>(
+                    std::ceil(mean + kMostDeviations * (std::sqrt(mean) + 1))));
   most_rows_ =
       sampling.most_rows > 0 ? std::min(sampling.most_rows, largest) : largest;
   parts_ = (largest + most_rows_ - 1) / most_rows_;
@@ -47,13 +52,14 @@ double PoissonOrder::rate() const {
 void PoissonOrder::pick(std::int64_t epoch, std::int64_t part,
                         std::vector<std::int64_t>& rows) const {
   const std::int64_t step = part / parts_;
-  std::vector<std::uint32_t> words(static_cast<std::size_t>(size_));
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(own_));
   fill_words(words, sampling_.key,
              (static_cast<std::uint64_t>(epoch) << kEpochShift) +
                  static_cast<std::uint64_t>(step));
   rows.clear();
-  for (std::int64_t i = 0; i < size_; ++i) {
-    if (words[static_cast<std::size_t>(i)] < threshold_) rows.push_back(i);
+  for (std::int64_t i = 0; i < own_; ++i) {
+    if (words[static_cast<std::size_t>(i)] >= threshold_) continue;
+    rows.push_back(i * dealt_.ranks + dealt_.rank);
   }
   const auto count = std::ssize(rows);
   if (count > parts_ * most_rows_) {

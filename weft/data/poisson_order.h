@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/data/batch_source.h"
 #include "weft/privacy/noise/secret_key.h"
 
 namespace weft {
@@ -21,15 +22,22 @@ struct PoissonSampling {
   // Rows of a part at most; 0: a batch has one part, of whatever size.
   std::int64_t most_rows = 0;
   SecretKey key;  // what decides who joins
+  // Whether a worker draws only from rows of its own, which are every so
+  // many-th, with a key of its own: then nobody else knows who joined, and an
+  // example changes the sum of one worker. If not, all draw the same batch, and
+  // each computes a part of it.
+  bool by_row = false;
 
   bool operator==(const PoissonSampling&) const = default;
 };
 
 class PoissonOrder {
  public:
-  // `size` is that of the data set. Throws Error(kInvalidArgument) for an
-  // expected size that is not between 1 and it.
-  PoissonOrder(std::int64_t size, const PoissonSampling& sampling);
+  // `size` is that of the data set; where workers draw by row, these batches
+  // are those of `worker`. Throws Error(kInvalidArgument) for an expected size
+  // that is not between 1 and it.
+  PoissonOrder(std::int64_t size, const PoissonSampling& sampling,
+               const Shard& worker = {});
 
   // With which an example joins a batch: expected / size, rounded down to what
   // the words can express.
@@ -53,8 +61,9 @@ class PoissonOrder {
   std::int64_t padded(std::int64_t rows, int workers = 1) const;
 
  private:
-  std::int64_t size_;
   PoissonSampling sampling_;
+  Shard dealt_;       // whose rows are drawn from
+  std::int64_t own_;  // rows that are
   std::uint32_t threshold_;
   std::int64_t steps_;
   std::int64_t most_rows_;
