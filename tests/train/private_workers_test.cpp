@@ -264,7 +264,7 @@ TEST_F(PrivateWorkers, DeclineWhatWouldPromiseLess) {
       train(recipe("a", overrides), 2, /*is_resumed=*/false);
     });
   };
-  declined({"privacy", "'local_sgd'", "nobody has that sum", "allreduce"},
+  declined({"privacy", "'local_sgd'", "do not have that sum", "allreduce"},
            {"sync.policy=local_sgd"});
   declined({"privacy", "'topk", "before there is noise"},
            {"sync.sparsify=topk(0.1)"});

@@ -1,5 +1,8 @@
 #include "weft/train/private_run.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <future>
 
@@ -7,21 +10,35 @@
 #include "weft/base/refusal.h"
 #include "weft/budget/budget_ledger.h"
 #include "weft/train/sync/gather.h"
+#include "weft/train/sync/policy.h"
 #include "weft/train/sync/private_policy.h"
 
 namespace weft {
 namespace {
 
-constexpr const char* kKeyFile = "privacy.key";
 constexpr const char* kOneByOne = "one by one";
 
-SecretKey key_of_run(const std::filesystem::path& folder, bool is_resumed) {
-  if (!is_resumed) return drawn_key();
-  const auto key = read_key(folder / kKeyFile);
+SecretKey key_of_run(const std::filesystem::path& file, bool is_own) {
+  const auto key = read_key(file);
   if (key) return *key;
-  throw Error(ErrorCode::kUnavailable, (folder / kKeyFile).string(),
-              "the key of this run is gone: it has ended, or was not private")
+  throw Error(ErrorCode::kUnavailable, file.string(),
+              "the key of this run is gone: it has ended, or was not private{}",
+              is_own ? ", or had another number of workers" : "")
       .hint("train anew, which gives away as much once more");
+}
+
+bool is_key(const std::filesystem::path& file) {
+  return file.extension() == ".key" &&
+         file.filename().string().starts_with("privacy");
+}
+
+// Those of an earlier run, which is begun anew: of however many workers.
+void remove_keys(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (is_key(entry.path())) found.push_back(entry.path());
+  }
+  for (const auto& file : found) std::filesystem::remove(file);
 }
 
 // Gives everyone the bytes of the first worker. Collective.
@@ -56,7 +73,7 @@ std::optional<Refusal> declined(const Recipe& recipe, bool has_workers,
     return Refusal{"train.drop_last", "its batches are not cut from an order",
                    "leave it out"};
   }
-  return has_workers ? private_workers_decline(recipe.sync) : std::nullopt;
+  return has_workers ? private_workers_decline(recipe) : std::nullopt;
 }
 
 // The parts between commas.
@@ -84,24 +101,65 @@ const Dataset& examples_of(const TrainingData& data) {
 PrivateRun::PrivateRun(const Recipe& recipe, WorkerGroup* group,
                        const GivenObjects& given, bool is_resumed)
     : recipe_(recipe.privacy),
-      group_(group != nullptr && group->size() > 1 ? group : nullptr),
+      group_(group),
+      roles_(group_ != nullptr ? group_->size() : 1,
+             group_ != nullptr ? recipe.sync.servers : 0),
+      has_own_means_(!policy_of(recipe.sync).def->sends_gradients),
       expected_(recipe.train.batch),
       timeout_(recipe.sync.timeout),
       is_resumed_(is_resumed) {
   if (const auto refusal = declined(recipe, group_ != nullptr, given)) {
     throw refused("privacy", "private training", *refusal);
   }
-  if (is_first()) key_ = key_of_run(recipe.log.folder, is_resumed);
-  if (group_ != nullptr) share_bytes(*group_, "key of the run", key_.bytes);
+  if (is_resumed && is_own() && !policy_of(recipe.sync).def->is_repeatable) {
+    throw refused("--resume", "private training",
+                  {"sync.policy " + in_quotes(recipe.sync.policy),
+                   "a step that is done again would not be the same, and under "
+                   "the same noise tell what that hides",
+                   "train anew, which gives away as much once more"});
+  }
+  if (has_key()) {
+    key_ = is_resumed ? key_of_run(key_file(recipe.log.folder), is_own())
+                      : drawn_key();
+  }
+  if (group_ != nullptr && !is_own()) {
+    share_bytes(*group_, "key of the run", key_.bytes);
+  }
+}
+
+bool PrivateRun::is_own() const {
+  return group_ != nullptr && recipe_.noise_on != kNoiseOnSum;
+}
+
+// One that it keeps. A rank that only serves adds no noise.
+bool PrivateRun::has_key() const {
+  return is_own() ? roles_.is_worker(group_->rank()) : is_first();
+}
+
+std::filesystem::path PrivateRun::key_file(
+    const std::filesystem::path& folder) const {
+  // By another number of workers a run would deal examples to others, and
+  // cannot go on.
+  return folder / (is_own() ? fmt::format("privacy-{}-of-{}.key",
+                                          group_->rank() + 1, roles_.workers())
+                            : "privacy.key");
 }
 
 PoissonSampling PrivateRun::sampling() const {
-  return {.expected = expected_, .most_rows = recipe_.rows, .key = key_};
+  return {.expected = expected_,
+          .most_rows = recipe_.rows,
+          .key = key_,
+          .by_row = is_own()};
+}
+
+std::optional<std::int64_t> PrivateRun::own_examples() const {
+  if (!is_own()) return std::nullopt;
+  return std::max<std::int64_t>(expected_ / roles_.workers(), 1);
 }
 
 void PrivateRun::fit(const Recipe& recipe, Assembly& assembly) {
   examples_ = examples_of(*assembly.data).size();
-  const PoissonOrder order(examples_, sampling());
+  const PoissonOrder order(examples_, sampling(), {0, roles_.workers()});
   parts_ = order.parts();
   std::int64_t runs = recipe.train.epochs * order.parts_per_epoch();
   if (recipe.train.max_steps > 0) {
@@ -129,8 +187,12 @@ void PrivateRun::fit(const Recipe& recipe, Assembly& assembly) {
 }
 
 PrivateNoise PrivateRun::noise() const {
-  return {.deviation = noise_ * recipe_.clip_norm,
-          .expected_batch = static_cast<double>(expected_),
+  const double workers = is_own() ? roles_.workers() : 1;
+  const bool is_share = recipe_.noise_on == kNoiseInShares;
+  return {.deviation =
+              noise_ * recipe_.clip_norm / std::sqrt(is_share ? workers : 1),
+          .expected_batch =
+              static_cast<double>(expected_) / (has_own_means_ ? workers : 1),
           .parts = parts_,
           .key = key_};
 }
@@ -145,9 +207,10 @@ std::string PrivateRun::text() const {
       mechanisms_, recipe_.delta, privacy::accounting_of(recipe_.accountant));
   return fmt::format(
       "private: epsilon {:.4g} at delta {:g} by {} steps of {} in {} examples, "
-      "clipped to {:g}, with noise {:.4g} ({})",
+      "clipped to {:g}, with noise {:.4g} {}({})",
       epsilon, recipe_.delta, steps_, expected_, examples_, recipe_.clip_norm,
-      noise_, recipe_.accountant);
+      noise_, is_own() ? fmt::format("on {} ", recipe_.noise_on) : "",
+      recipe_.accountant);
 }
 
 std::string PrivateRun::admit(const std::string& job) const {
@@ -197,14 +260,20 @@ std::string PrivateRun::ask(const std::string& job) const {
 }
 
 void PrivateRun::keep_key(const std::filesystem::path& folder) const {
-  if (is_resumed_ || !is_first()) return;
-  // That of an earlier run, which is begun anew.
-  forget_key(folder);
-  write_key(folder / kKeyFile, key_);
+  if (is_resumed_) return;
+  if (is_first()) remove_keys(folder);
+  // Whoever has a folder of its own looks there; who shares the first one's
+  // waits until it is cleared.
+  std::array<std::uint8_t, 1> is_cleared{1};
+  if (is_own()) share_bytes(*group_, "that old keys are gone", is_cleared);
+  if (!has_key()) return;
+  std::filesystem::create_directories(folder);
+  std::filesystem::remove(key_file(folder));
+  write_key(key_file(folder), key_);
 }
 
 void PrivateRun::forget_key(const std::filesystem::path& folder) const {
-  if (is_first()) std::filesystem::remove(folder / kKeyFile);
+  if (has_key()) std::filesystem::remove(key_file(folder));
 }
 
 }  // namespace weft

@@ -8,8 +8,9 @@
 // again what it did, and gives away nothing more. Then the key is gone, as with
 // it the noise could be taken off.
 //
-// Several workers are one run: they have one key, of each batch a part, and the
-// sum of all gradients, to which noise is added once.
+// Several workers are one run. Where noise is on the sum they have one key, and
+// of each batch a part; else each draws a key and batches of its own, and keeps
+// that key where it is (sync/private_policy.h).
 //
 // The promise is about the training part alone, and about the weights: what is
 // measured on held-out data is measured as it is.
@@ -25,16 +26,17 @@
 #include "weft/train/assembly.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/step/private_noise.h"
+#include "weft/train/sync/roles.h"
 #include "weft/train/sync/worker_group.h"
 
 namespace weft {
 
 class PrivateRun {
  public:
-  // The key is read if a run is resumed, and drawn else; of several workers by
-  // the first, who tells it the others. Throws Error(kInvalidArgument) for what
-  // does not compose with private training. `group` is null for one worker, and
-  // outlives this. Collective.
+  // The key is read if a run is resumed, and drawn else: by each worker, or by
+  // the first, who tells it the others where they have it in common. Throws
+  // Error(kInvalidArgument) for what does not compose with private training.
+  // `group` is null for one worker, and outlives this. Collective.
   PrivateRun(const Recipe& recipe, WorkerGroup* group,
              const GivenObjects& given, bool is_resumed);
 
@@ -44,6 +46,8 @@ class PrivateRun {
   void fit(const Recipe& recipe, Assembly& assembly);
 
   PrivateNoise noise() const;
+  // Examples that are expected of a worker, where noise is its own.
+  std::optional<std::int64_t> own_examples() const;
   // What examples are clipped to that are computed one by one; nothing if many
   // are at once.
   std::optional<double> one_by_one_norm() const;
@@ -59,16 +63,23 @@ class PrivateRun {
   // them. Collective.
   std::string admit(const std::string& job) const;
 
-  // Before admit(), and after the last step; the first worker's alone.
+  // Before admit(), and after the last step. Collective.
   void keep_key(const std::filesystem::path& folder) const;
   void forget_key(const std::filesystem::path& folder) const;
 
  private:
   bool is_first() const { return group_ == nullptr || group_->is_first(); }
+  bool is_own() const;
+  bool has_key() const;
+  std::filesystem::path key_file(const std::filesystem::path& folder) const;
   std::string ask(const std::string& job) const;
 
   PrivacyRecipe recipe_;
   WorkerGroup* group_;
+  Roles roles_;
+  // Whether each worker's gradients are of the mean over its own examples
+  // alone, and not of that over all (SyncPolicyDef::sends_gradients).
+  bool has_own_means_;
   std::int64_t expected_ = 0;  // examples of a batch
   double timeout_;             // seconds that workers may be silent
   bool is_resumed_;

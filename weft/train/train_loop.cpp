@@ -121,8 +121,9 @@ void TrainLoop::train_batch() {
   // stays the last one.
   if (totals.have_met) {
     const double loss = totals.sums.loss();
-    // A batch that no example joined by chance has no loss.
-    const bool is_empty = batch.size == 0 && batch.padding > 0;
+    // A batch that no example joined by chance has no loss, nor has a rank that
+    // only serves where losses are not told.
+    const bool is_empty = batch.size == 0 && totals.sums.ratios()[0].count == 0;
     if (!std::isfinite(loss) && !is_empty)
       fail_numeric(fmt::format("the loss is {}", loss));
     sums_.add(totals.sums);

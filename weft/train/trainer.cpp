@@ -168,7 +168,9 @@ class Trainer::Run {
     std::optional<PrivateSync> privacy;
     if (privacy_) {
       require_examples_apart(description_);
-      privacy = {privacy_->noise(), privacy_->one_by_one_norm()};
+      privacy = {.noise = privacy_->noise(),
+                 .own = privacy_->own_examples(),
+                 .one_by_one_norm = privacy_->one_by_one_norm()};
     }
     if (group != nullptr) {
       return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,

@@ -174,6 +174,9 @@ struct PrivacyRecipe {
   double noise = 0;
   double delta = 1e-5;
   double clip_norm = 1;
+  // What noise is added to where several workers train: "sum", "shares" or
+  // "messages" (train/sync/private_policy.h).
+  std::string noise_on = "sum";
   std::string accountant = "rdp";
   // How an example's gradients are computed: "batched", many at once, or "one
   // by one".

@@ -20,6 +20,13 @@ const Fields<PrivacyRecipe>& privacy_fields() {
       field<&R::clip_norm>("clip_norm",
                            "that the gradients of an example are clipped to",
                            {.range = kPositive}),
+      field<&R::noise_on>(
+          "noise_on",
+          "what noise is added to where several workers train: once to the sum "
+          "of all; by each worker a share of it to its own sum, before that "
+          "leaves it; or by each worker all of it, so that every message is "
+          "private by itself",
+          {.choices = {"sum", "shares", "messages"}}),
       field<&R::accountant>("accountant",
                             "how what is given away is counted: rdp, or pld, "
                             "which takes less noise and a second",

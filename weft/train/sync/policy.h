@@ -184,6 +184,11 @@ struct SyncPolicyDef {
   bool applies_each = false;
   // Whether buckets hold the sum of all gradients from exchange() to apply().
   bool leaves_sums = false;
+  // Whether a step that is done again from a checkpoint gives the same, but for
+  // rounding, as no order of arrivals plays a part.
+  bool is_repeatable = true;
+  // Whether workers tell each other their losses, to decide by them.
+  bool tells_losses = false;
   // In all that follows, `options` are complete.
   //
   // Why it cannot train by the other keys of [sync]; null: it always can.

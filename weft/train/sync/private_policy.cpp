@@ -48,21 +48,19 @@ class NoisyPolicy final : public SyncPolicy {
   PrivateNoise noise_;
 };
 
-}  // namespace
+// A number of workers that no quorum is asked for by accident.
+constexpr int kMany = 1 << 20;
 
-std::optional<Refusal> private_workers_decline(const SyncRecipe& recipe) {
-  const std::string& policy = policy_of(recipe).def->name;
-  if (policy != "allreduce") {
-    return Refusal{"sync.policy " + in_quotes(policy),
-                   "noise is added once to the sum of all workers' gradients, "
-                   "and nobody has that sum there",
-                   "sync.policy = \"allreduce\""};
-  }
+constexpr const char* kOrMessages = "or privacy.noise_on = \"messages\"";
+
+// What is between the clipped gradients and their sum, where noise comes after
+// it.
+std::optional<Refusal> between_declines(const SyncRecipe& recipe) {
   if (!is_mean(recipe)) {
     return Refusal{"sync.rule " + in_quotes(recipe.rule),
                    "how far one example can move what it makes of the workers' "
                    "sums is not bounded by clip_norm",
-                   "sync.rule = \"mean\""};
+                   fmt::format("sync.rule = \"mean\", {}", kOrMessages)};
   }
   for (const std::string* codec : {&recipe.sparsify, &recipe.codec}) {
     if (*codec == "none") continue;
@@ -70,13 +68,90 @@ std::optional<Refusal> private_workers_decline(const SyncRecipe& recipe) {
                    "what it leaves out or rounds is chosen by the examples "
                    "before there is noise, and an example can move it by more "
                    "than clip_norm",
-                   "sync.sparsify and sync.codec = \"none\""};
+                   fmt::format("sync.sparsify and sync.codec = \"none\", {}",
+                               kOrMessages)};
   }
-  if (recipe.slices) {
+  return std::nullopt;
+}
+
+std::optional<Refusal> sum_declines(const SyncRecipe& recipe) {
+  const std::string& policy = policy_of(recipe).def->name;
+  if (policy != "allreduce") {
+    return Refusal{"sync.policy " + in_quotes(policy),
+                   "noise is added once to the sum of all workers' gradients, "
+                   "and workers do not have that sum there",
+                   "sync.policy = \"allreduce\", or privacy.noise_on = "
+                   "\"shares\" or \"messages\""};
+  }
+  return between_declines(recipe);
+}
+
+std::optional<Refusal> shares_decline(const SyncRecipe& recipe) {
+  const std::string& policy = policy_of(recipe).def->name;
+  if (policy != "allreduce" && policy != "server") {
+    return Refusal{"sync.policy " + in_quotes(policy),
+                   "it uses what a worker sends without the others', which has "
+                   "only a share of the noise",
+                   "sync.policy = \"allreduce\" or \"server\", or "
+                   "privacy.noise_on = \"messages\""};
+  }
+  if (auto refusal = between_declines(recipe)) {
+    // There is noise, but in each message too little for it to be private.
+    refusal->because =
+        "it works on single messages, which have only a share of the noise";
+    return refusal;
+  }
+  return std::nullopt;
+}
+
+// What workers tell of their sums before there is noise in them.
+std::optional<Refusal> before_noise_declines(const Recipe& recipe) {
+  const Call<SyncPolicyDef> policy = policy_of(recipe.sync);
+  if (policy.def->tells_losses) {
+    return Refusal{"sync.policy " + in_quotes(policy.def->name),
+                   "its workers tell each other their losses, which have no "
+                   "noise",
+                   "sync.policy = \"local_sgd\""};
+  }
+  if (recipe.privacy.rows > 0) {
+    return Refusal{"privacy.rows",
+                   "the parts of a batch travel one by one, and noise comes "
+                   "with the last",
+                   "privacy.rows = 0; privacy.per_example = \"one by one\" "
+                   "takes little memory, too"};
+  }
+  const bool clips_first = policy.def->clips_first != nullptr &&
+                           policy.def->clips_first(policy.options, recipe.sync);
+  if (recipe.optimizer.clip_norm > 0 && clips_first) {
+    return Refusal{
+        "optimizer.clip_norm",
+        "with this policy a worker clips its sum before it sends it, "
+        "and so before there is noise",
+        "privacy.clip_norm bounds what an example can do"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> private_workers_decline(const Recipe& recipe) {
+  const SyncRecipe& sync = recipe.sync;
+  if (sync.slices) {
     return Refusal{"sync.slices", "noise is drawn for whole parameters",
                    "leave it out"};
   }
-  return std::nullopt;
+  const Call<SyncPolicyDef> policy = policy_of(sync);
+  if (policy.def->fewest_contributions != nullptr &&
+      policy.def->fewest_contributions(policy.options, kMany) < kMany) {
+    return Refusal{"a quorum",
+                   "who comes in time is chance, and a step that is done again "
+                   "would tell something else under the same noise",
+                   "leave quorum out"};
+  }
+  if (recipe.privacy.noise_on == kNoiseOnSum) return sum_declines(sync);
+  if (auto refusal = before_noise_declines(recipe)) return refusal;
+  return recipe.privacy.noise_on == kNoiseInShares ? shares_decline(sync)
+                                                   : std::nullopt;
 }
 
 std::unique_ptr<SyncPolicy> with_noise(std::unique_ptr<SyncPolicy> policy,

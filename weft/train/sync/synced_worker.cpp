@@ -27,14 +27,14 @@ bool clips_first(const Call<SyncPolicyDef>& policy, const SyncRecipe& recipe) {
 // et al., "Deep Gradient Compression", section 3.2) for a gradient that is
 // scaled by 1 / workers.
 StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
-                             const WorkerGroup& group) {
+                             const WorkerGroup& group, bool draws_one_batch) {
   const int workers = Roles(group.size(), recipe.servers).workers();
   // A run that waits for parameters steps aside in its middle, and so needs a
   // plan to itself.
   if (recipe.overlap_forward) options.executables = nullptr;
-  // Each worker drops out others. In private training examples draw by their
-  // place in the whole batch.
-  if (!options.privacy)
+  // Each worker drops out others. Where all draw one batch for private
+  // training, examples draw by their place in it.
+  if (!draws_one_batch)
     options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
   if (clips_first(policy_of(recipe), recipe)) {
     options.clip_norm /= std::sqrt(workers) * workers;
@@ -111,15 +111,19 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       roles_(group.size(), recipe.servers),
       computing_(computing),
       description_(description.with_options(
-          backward_options(description.options(), recipe, group))),
+          backward_options(description.options(), recipe, group,
+                           privacy.has_value() && !privacy->own))),
       model_(description_, group),
       layout_(model_.trainable(), recipe.slices ? recipe.bucket_bytes : 0,
               bytes_of_buckets(recipe, optimizer)),
       measure_every_(recipe.measure_every),
+      privacy_(privacy),
       is_sparsified_(recipe.sparsify != "none" &&
                      policy_of(recipe).def->leaves_sums),
       sends_gradients_(policy_of(recipe).def->sends_gradients),
-      overlaps_(recipe.overlap && sends_gradients_),
+      // All gradients are there before they get noise.
+      overlaps_(recipe.overlap && sends_gradients_ &&
+                !(privacy && privacy->own)),
       overlaps_forward_(recipe.overlap_forward),
       is_private_(privacy.has_value()),
       missing_(layout_.buckets().size()),
@@ -169,7 +173,9 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        .trainable = layout_.exchanged(),
        .statistics = model_.batch_statistics(),
        .buckets = layout_.buckets()});
-  if (privacy) policy_ = with_noise(std::move(policy_), privacy->noise);
+  if (privacy && !privacy->own) {
+    policy_ = with_noise(std::move(policy_), privacy->noise);
+  }
   state_ = model_.all(*policy_);
   // A value from the start tells the trainer to keep a log of it.
   traffic_.emplace();
@@ -309,7 +315,8 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   if (!have_met) return result;
   result.is_stopping = totals_.back() > 0;
   totals_.pop_back();
-  result.sums = sums_of(std::exchange(totals_, {}));
+  result.sums = privacy_ && privacy_->own ? std::exchange(untold_, {})
+                                          : sums_of(std::exchange(totals_, {}));
   return result;
 }
 
@@ -319,7 +326,12 @@ void SyncedWorker::count(const Batch& batch, const WorkerStep& step) {
   const MeasureSums own =
       batch.size > 0 ? measured_
                      : MeasureSums(backward_->measures().ratios().size());
-  std::vector<double> totals = flat(own);
+  std::vector<double> totals;
+  if (privacy_ && privacy_->own) {
+    untold_.add(own);
+  } else {
+    totals = flat(own);
+  }
   totals.push_back(step.wants_stop ? 1.0 : 0.0);
   totals_.resize(totals.size());
   for (std::size_t i = 0; i < totals.size(); ++i) totals_[i] += totals[i];
@@ -357,6 +369,9 @@ double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
 }
 
 double SyncedWorker::share_of(const Batch& batch, std::int64_t step) {
+  if (!sends_gradients_) return 1;
+  // How many have joined is nobody's business.
+  if (privacy_ && privacy_->own) return 1.0 / roles_.workers();
   const auto count = description_.task()->count_predictions();
   if (count == nullptr) {
     return static_cast<double>(batch.size) /
@@ -404,8 +419,23 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
     }
   }
   if (batch.size > 0) step_.loss = measured_.ratios()[0];
+  if (privacy_ && privacy_->own && roles_.is_worker(rank())) {
+    // They are told with gradients, and all workers' count alike.
+    step_.share = weight;
+    step_.examples = *privacy_->own;
+    add_own_noise(step.number);
+  }
   if (!sends_gradients_) policy_->prepare(step_);
   if (policy_->exchanges(step_)) start_exchanges();
+}
+
+void SyncedWorker::add_own_noise(std::int64_t step) {
+  for (const Bucket& bucket : layout_.buckets()) {
+    for (const BucketMember& member : bucket.members()) {
+      privacy_->noise.add(part_of(bucket.gradient(), member), step,
+                          member.parameter);
+    }
+  }
 }
 
 std::int64_t SyncedWorker::first_of(const Batch& batch) const {

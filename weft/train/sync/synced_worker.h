@@ -22,6 +22,10 @@ namespace weft {
 // What private training makes of a worker's step.
 struct PrivateSync {
   PrivateNoise noise;
+  // Examples of this worker's part that are expected, where it adds noise of
+  // its own before anything leaves it; nothing where noise is added to the sum
+  // of all.
+  std::optional<std::int64_t> own = {};
   // As PrivateWorker has it: without it, the description's step is private.
   std::optional<double> one_by_one_norm = {};
 };
@@ -84,6 +88,8 @@ class SyncedWorker : public Worker {
   // The same of all buckets, and ends their step.
   void settle_all();
   void count(const Batch& batch, const WorkerStep& step);
+  // Adds noise of this worker's own to what backward has left.
+  void add_own_noise(std::int64_t step);
   // Sums `totals_`, beside the exchanges.
   AsyncEngine::Operation submit_totals();
   void compute(const Batch& batch, const WorkerStep& step);
@@ -120,6 +126,7 @@ class SyncedWorker : public Worker {
   std::vector<NamedTensor> state_;
   std::optional<DriftMeter> drift_meter_;
   std::int64_t measure_every_;
+  std::optional<PrivateSync> privacy_;
   bool is_sparsified_;
   bool sends_gradients_;
   bool overlaps_;
@@ -138,8 +145,10 @@ class SyncedWorker : public Worker {
   bool has_exchanged_ = false;  // and not ended that step
   double waited_ = 0;           // seconds in this step, while it computed
   // What this worker has measured since workers last met, and whether it was
-  // asked to end.
+  // asked to end. Where it has noise of its own it tells no measures, which
+  // have none.
   std::vector<double> totals_;
+  MeasureSums untold_;
   std::optional<StepTraffic> traffic_;
 };
 

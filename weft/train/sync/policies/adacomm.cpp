@@ -373,6 +373,7 @@ void register_sync_policy_adacomm(SyncPolicyRegistry& policies) {
        .options = adacomm_options(),
        .uses_collective = true,
        .sends_gradients = false,
+       .tells_losses = true,
        .declines = LocalCopies::declines,
        .make = [](const Options& options,
                   const SyncContext& context) -> std::unique_ptr<SyncPolicy> {

@@ -166,6 +166,7 @@ void register_sync_policy_hogwild(SyncPolicyRegistry& policies) {
                     .choices = {"hogwild", "atomic", "striped", "locked"}}},
        .sends_gradients = false,
        .shares_model = true,
+       .is_repeatable = false,
        .declines = hogwild_declines,
        .make = [](const Options& options,
                   const SyncContext& context) -> std::unique_ptr<SyncPolicy> {

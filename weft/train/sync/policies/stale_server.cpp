@@ -16,6 +16,7 @@ void register_sync_policy_stale_server(SyncPolicyRegistry& policies) {
        .updates_whole_model = false,
        .has_servers = true,
        .takes_credit = true,
+       .is_repeatable = false,
        // An owner sees the gradients of its own buckets only.
        .clips_first = [](const Options&, const SyncRecipe&) { return true; },
        .make = [](const Options& options,
