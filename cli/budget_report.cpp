@@ -1,6 +1,7 @@
 #include "cli/budget_report.h"
 
 #include <fmt/core.h>
+#include <numeric>
 
 #include "cli/text_table.h"
 
@@ -87,6 +88,13 @@ std::string budget_table(const std::vector<BudgetStudy>& studies) {
            mean([](const SimulationResult& r) { return r.seconds; },
                 "{:.3f}")});
     }
+    if (study.most.empty()) continue;
+    const double sum =
+        std::accumulate(study.most.begin(), study.most.end(), 0.0);
+    rows.push_back(
+        {"", "", "any", "",
+         fmt::format("<= {:.6g}", sum / static_cast<double>(study.most.size())),
+         "", "", "", "", "", "", ""});
   }
   return text_table(rows, "<><>>>>>>>>>");
 }
@@ -113,9 +121,15 @@ Json budget_json(const std::vector<BudgetStudy>& studies) {
                       {"granted", number(run.mean(granted))},
                       {"seeds", std::move(seeds)}});
     }
-    all.push_back({{"workload", study.workload},
-                   {"tasks", number(study.tasks)},
-                   {"schedulers", std::move(runs)}});
+    Json entry = {{"workload", study.workload},
+                  {"tasks", number(study.tasks)},
+                  {"schedulers", std::move(runs)}};
+    if (!study.most.empty()) {
+      Json most = Json::array();
+      for (const double bound : study.most) most.push_back(number(bound));
+      entry["most_weight"] = std::move(most);
+    }
+    all.push_back(std::move(entry));
   }
   return {{"workloads", std::move(all)}};
 }

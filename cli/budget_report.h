@@ -23,6 +23,8 @@ struct BudgetStudy {
   std::string workload;
   double tasks = 0;  // a mean too
   std::vector<BudgetRun> runs;
+  // The weight that no scheduler exceeds, by seed; empty: nobody asked.
+  std::vector<double> most = {};
 };
 
 std::string budget_table(const std::vector<BudgetStudy>& studies);

@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 
 #include "weft/base/file.h"
+#include "weft/privacy/grant_program.h"
 
 namespace weft::cli {
 namespace {
@@ -19,6 +20,7 @@ struct BudgetSimulateArguments {
   std::string unlocking;
   std::string picture;
   int seeds = 1;
+  double bound = 0;
   bool as_json = false;
   privacy::SimulationRules rules;
 };
@@ -67,6 +69,10 @@ BudgetStudy study(const BudgetSimulateArguments& arguments,
     for (BudgetRun& run : study.runs)
       run.results.push_back(
           simulate(workload, privacy::parse_scheduler(run.scheduler), rules));
+    if (arguments.bound > 0) {
+      study.most.push_back(privacy::most_grantable(
+          all_that_is_asked(workload, rules), arguments.bound));
+    }
   }
   return study;
 }
@@ -128,6 +134,11 @@ void add_budget_simulate(CLI::App& verb) {
   verb.add_option("--fair-shares", rules.fair_shares,
                   "a fair share is one of so many of a block")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--bound", arguments->bound,
+                  "say what weight no scheduler exceeds, which takes HiGHS at "
+                  "most so many seconds a seed; 0: do not")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   verb.add_option("--picture", arguments->picture,
                   "draw who was granted, as SVG or PNG")

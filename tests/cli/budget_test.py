@@ -50,11 +50,14 @@ class BudgetAccountTest(CliTest):
 class BudgetSimulateTest(CliTest):
     def test_schedulers_side_by_side(self) -> None:
         found = self.json_of("budget", "simulate", "block_study(std=0)",
-                             "block_study(std=4)", "--seeds", 2)
+                             "block_study(std=4)", "--seeds", 2,
+                             "--bound", 5)
         self.assertEqual(len(found["workloads"]), 2)
         for workload in found["workloads"]:
             dpk, dpf, fcfs = (s["granted"] for s in workload["schedulers"])
             self.assertGreater(dpk, dpf)
+            self.assertEqual(len(workload["most_weight"]), 2)
+            self.assertLessEqual(dpk, sum(workload["most_weight"]) / 2)
             for scheduler in workload["schedulers"]:
                 self.assertEqual(len(scheduler["seeds"]), 2)
                 for seed in scheduler["seeds"]:
@@ -64,8 +67,10 @@ class BudgetSimulateTest(CliTest):
         said = self.succeed("budget", "simulate", "order_study(tasks=50)",
                             "--scheduler", "dpk(ties=lowest)", "--choice",
                             "zipf", "--unlocking", "claims(count=10)",
-                            "--patience", 3, "--fair-shares", 20)
+                            "--patience", 3, "--fair-shares", 20,
+                            "--bound", 5)
         self.assertIn("dpk(ties=lowest)", said)
+        self.assertRegex(said, r"any +<= [0-9.]+")
         self.assertIn("fair granted", said)
 
     def test_draws(self) -> None:
@@ -88,6 +93,8 @@ class BudgetSimulateTest(CliTest):
         self.assertIn("tools/highs.sh", done.stderr)
 
     def test_refuses(self) -> None:
+        self.refuse("budget", "simulate", "order_study(tasks=5)", "--bound",
+                    "5", "--grants", "3", parts=("3 grants", "no bound"))
         self.refuse("budget", "simulate", "block_study(std=-1)",
                     parts=("at least 0",))
         self.refuse("budget", "simulate", "block_study(mean=21)",

@@ -10,6 +10,7 @@
 
 #include "tests/support/errors.h"
 
+#include "weft/privacy/grant_program.h"
 #include "weft/privacy/knapsack.h"
 
 namespace weft::budget_scheduler_test {
@@ -233,6 +234,45 @@ TEST(BudgetScheduler, OptimalIsWhatTryingAllSays) {
     }
     EXPECT_DOUBLE_EQ(weight_of(problem, run("optimal", problem)), most);
   }
+}
+
+// No more than the optimum is excluded, and nothing more where claims agree on
+// an order.
+TEST(GrantProgram, BoundsFromAbove) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 30; ++round) {
+    const BudgetProblem problem =
+        random_problem(random, 1 + round % 4, 12, round % 3 == 0);
+    const double optimum = weight_of(problem, run("optimal", problem));
+    EXPECT_GE(most_grantable(problem, 60), optimum - 1e-6);
+  }
+  EXPECT_NEAR(most_grantable(three_blocks(), 60), 3, 1e-6);
+  EXPECT_NEAR(most_grantable(two_orders(), 60), 4, 1e-6);
+  // Four claims that fit three by three, as they differ in the order at which
+  // they take little: the bound does not see it.
+  BudgetProblem crossed{{block_of(kTwo, {1, 1})}, {}};
+  for (int i = 0; i < 2; ++i) {
+    crossed.claims.push_back({{{0, RenyiCurve(kTwo, {0.6, 0.1})}}});
+    crossed.claims.push_back({{{0, RenyiCurve(kTwo, {0.1, 0.6})}}});
+  }
+  EXPECT_EQ(run("optimal", crossed).size(), 3u);
+  EXPECT_NEAR(most_grantable(crossed, 60), 4, 1e-6);
+}
+
+// An order at which every claim takes more is no choice, and one that some
+// claims take less at is.
+TEST(GrantProgram, LeavesOutOrdersThatAreNeverBetter) {
+  const auto columns = [](std::vector<double> first,
+                          std::vector<double> second) {
+    const RenyiOrders orders({2, 3, 4});
+    BudgetProblem problem{{block_of(orders, {1, 1, 1})}, {}};
+    problem.claims.push_back({{{0, RenyiCurve(orders, std::move(first))}}});
+    problem.claims.push_back({{{0, RenyiCurve(orders, std::move(second))}}});
+    return grant_program(problem, BudgetState(problem)).columns.size();
+  };
+  EXPECT_EQ(columns({0.2, 0.3, 0.4}, {0.1, 0.2, 0.3}), 2u);
+  EXPECT_EQ(columns({0.2, 0.2, 0.2}, {0.1, 0.1, 0.1}), 2u);
+  EXPECT_EQ(columns({0.2, 0.3, 0.4}, {0.3, 0.2, 0.4}), 4u);
 }
 
 TEST(BudgetScheduler, OneBlockOfEqualWeightsIsPackedOptimally) {

@@ -13,6 +13,8 @@
 
 #include "weft/privacy/curve_zoo.h"
 #include "weft/privacy/draws.h"
+#include "weft/privacy/grant_program.h"
+#include "weft/privacy/mechanism.h"
 
 namespace weft::budget_simulation_test {
 namespace {
@@ -350,6 +352,24 @@ TEST(Simulation, RetiresBlocks) {
     EXPECT_EQ(few.grants.size(), 2u) << scheduler;
     EXPECT_EQ(few.expired, 8u) << scheduler;
   }
+}
+
+// Who schedules over time grants no more than what is possible of all that is
+// ever asked, whatever is unlocked when.
+TEST(Simulation, StaysBelowTheBound) {
+  for (const char* text : {"block_study(std=4, tasks=60, blocks=8, mean=4)",
+                           "power_law(tasks=20, more_blocks=5)"}) {
+    const Workload workload = workload_of(text);
+    const double most = most_grantable(all_that_is_asked(workload, {}), 60);
+    for (const char* scheduler : {"dpk", "dpf", "fcfs"}) {
+      const double weight = run(workload, scheduler).weight;
+      EXPECT_GT(weight, 0);
+      EXPECT_LE(weight, most + 1e-6) << text << ' ' << scheduler;
+    }
+  }
+  expect_error(ErrorCode::kInvalidArgument, {"retire after 3 grants"}, [] {
+    all_that_is_asked(workload_of("block_study(std=4)"), {.grants = 3});
+  });
 }
 
 }  // namespace

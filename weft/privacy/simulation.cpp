@@ -52,6 +52,7 @@ class Simulation {
         draws_(rules.seed, 1) {}
 
   SimulationResult run();
+  BudgetProblem all_that_is_asked();
 
  private:
   struct Waiting {
@@ -235,7 +236,30 @@ SimulationResult Simulation::run() {
   return std::move(result_);
 }
 
+BudgetProblem Simulation::all_that_is_asked() {
+  arrive(end());
+  BudgetProblem problem{blocks_, {}};
+  for (BudgetBlock& block : problem.blocks) block.unlocked = capacity_;
+  for (Waiting& waiting : waiting_) {
+    problem.claims.push_back(std::move(waiting.claim));
+  }
+  return problem;
+}
+
 }  // namespace
+
+BudgetProblem all_that_is_asked(const Workload& workload,
+                                const SimulationRules& rules) {
+  if (rules.grants > 0) {
+    throw Error(ErrorCode::kInvalidArgument, "budget simulation",
+                "where blocks retire after {} grants, what is asked of depends "
+                "on who is granted, and has no bound",
+                rules.grants);
+  }
+  // Nobody is asked.
+  const Scheduler scheduler;
+  return Simulation(workload, scheduler, rules).all_that_is_asked();
+}
 
 SimulationResult simulate(const Workload& workload, const Scheduler& scheduler,
                           const SimulationRules& rules) {

@@ -49,6 +49,13 @@ struct SimulationResult {
 // Scheduling goes on after the last arrival until all is unlocked. Throws
 // Error(kInvalidArgument) for an unlocking that cannot be read, and what the
 // scheduler throws.
+// All that is ever asked, on blocks whose budgets are unlocked, as if it had
+// come at once: what can be granted of it bounds every scheduler from above.
+// Throws Error(kInvalidArgument) for rules by which blocks retire after grants,
+// as what is asked then depends on who is granted.
+BudgetProblem all_that_is_asked(const Workload& workload,
+                                const SimulationRules& rules);
+
 SimulationResult simulate(const Workload& workload, const Scheduler& scheduler,
                           const SimulationRules& rules);
 
