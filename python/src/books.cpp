@@ -177,21 +177,33 @@ std::string market_show(const std::string& location) {
   return market::state_json(market::Market(ledger).current());
 }
 
+std::vector<market::SigningKey> keys_in(const Texts& files) {
+  std::vector<market::SigningKey> keys;
+  for (const std::string& file : files) {
+    keys.push_back(market::SigningKey::read(file));
+  }
+  return keys;
+}
+
 Texts market_send(const std::string& location, const std::string& key,
                   const std::string& what, const Texts& words,
                   const Texts& validators) {
   const auto& def = market_transaction_registry().get(what);
   const auto sender = market::SigningKey::read(key);
-  std::vector<market::SigningKey> signing;
-  for (const std::string& file : validators) {
-    signing.push_back(market::SigningKey::read(file));
-  }
   Ledger ledger = Ledger::open(location);
-  market::Market market(ledger, std::move(signing));
+  market::Market market(ledger, keys_in(validators));
   return send_alone(market,
                     next_transaction(market, sender, what,
                                      market::fields_from_words(def, words)))
       .notes;
+}
+
+Texts market_reveal(const std::string& location, const std::string& key,
+                    std::int64_t job, const Texts& validators) {
+  const auto payer = market::SigningKey::read(key);
+  Ledger ledger = Ledger::open(location);
+  market::Market market(ledger, keys_in(validators));
+  return send_alone(market, next_reveal(market, payer, job)).notes;
 }
 
 std::string market_verify(const std::string& location) {
@@ -221,6 +233,7 @@ void bind_books(py::module_& module) {
   module.def("market_make_key", market_make_key, nogil);
   module.def("market_show", market_show, nogil);
   module.def("market_send", market_send, nogil);
+  module.def("market_reveal", market_reveal, nogil);
   module.def("market_verify", market_verify, nogil);
 }
 

@@ -13,7 +13,7 @@ import os
 
 from weft import _weft
 
-__all__ = ["account", "balances", "make_key", "send", "show", "verify"]
+__all__ = ["account", "balances", "make_key", "reveal", "send", "show", "verify"]
 
 
 def make_key(path):
@@ -48,6 +48,15 @@ def send(ledger, key, what, *, validators=(), **fields):
         what,
         words,
         [os.fspath(each) for each in validators],
+    )
+
+
+def reveal(ledger, key, job, *, validators=()):
+    """Tells the secret of a job with checks, which its payer's key has committed it to:
+    that draws the stages that another worker computes again. Returns what happened, a
+    line each; raises before the worker has reported, and for anybody else's key."""
+    return _weft.market_reveal(
+        os.fspath(ledger), os.fspath(key), job, [os.fspath(each) for each in validators]
     )
 
 

@@ -77,7 +77,12 @@ class GrpcReplicaTest(CliTest):
                 (("--peers", "127.0.0.1:7001"), "--rank"),
                 (("--peers", "127.0.0.1:7001", "--rank", "3"),
                  "none of 1 peers"),
-                (("--peers", "nowhere", "--rank", "0"), "is not HOST:PORT")):
+                *(((("--peers", peer, "--rank", "0"), "is not HOST:PORT")
+                   for peer in ("nowhere", "127.0.0.1:", "127.0.0.1:0",
+                                "127.0.0.1:70x1", "127.0.0.1:-1",
+                                "127.0.0.1:65536", "127.0.0.1:7001 "))),
+                (("--peers", "127.0.0.1:99999,127.0.0.1:7001", "--rank", "0"),
+                 "a port from 1 to 65535")):
             with self.subTest(more=more):
                 done = run("market", *words, *more)
                 self.assertNotEqual(done.returncode, 0)

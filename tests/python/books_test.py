@@ -140,6 +140,9 @@ class Books(unittest.TestCase):
             send("ben", "transfer", to=accounts["anna"], amount=301)
         with self.assertRaisesRegex(weft.Error, "did you mean amount"):
             send("ben", "transfer", to=accounts["anna"], amont=1)
+        # What a reveal tells follows from the key of the job's payer.
+        with self.assertRaisesRegex(weft.Error, "job 7"):
+            market.reveal(self.books, self.folder / "anna.key", 7)
         shown = market.show(self.books)
         self.assertEqual(shown["money"], 1000)
         self.assertEqual(market.verify(self.books)["root"], shown["root"])

@@ -42,6 +42,14 @@ Transaction next_transaction(Market& market, const SigningKey& key,
   return make_transaction(key, state.market, nonce, what, std::move(fields));
 }
 
+Transaction next_reveal(Market& market, const SigningKey& payer,
+                        std::int64_t job) {
+  Fields fields;
+  fields.set("job", job);
+  fields.set("secret", next_secret(payer, market.current(), job));
+  return next_transaction(market, payer, "reveal", std::move(fields));
+}
+
 Market::Outcome send_alone(Market& market, const Transaction& transaction) {
   Market::Outcome outcome = market.commit({transaction});
   if (outcome.refused.empty()) return outcome;

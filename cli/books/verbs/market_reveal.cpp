@@ -4,8 +4,6 @@
 #include "cli/books/market_sending.h"
 #include "cli/verb.h"
 
-#include "weft/market/challenge.h"
-
 namespace weft::cli {
 namespace {
 
@@ -20,12 +18,7 @@ void reveal(const MarketRevealArguments& arguments) {
   const auto key = market::SigningKey::read(arguments.key);
   Ledger ledger = Ledger::open(arguments.ledger);
   market::Market market(ledger, validators_in(arguments.validators));
-  market::Fields fields;
-  fields.set("job", arguments.job);
-  fields.set("secret",
-             market::next_secret(key, market.current(), arguments.job));
-  send_and_print(market, market::next_transaction(market, key, "reveal",
-                                                  std::move(fields)));
+  send_and_print(market, market::next_reveal(market, key, arguments.job));
 }
 
 void add_market_reveal(CLI::App& verb) {
