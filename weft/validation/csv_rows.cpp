@@ -24,25 +24,38 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
-// A bit for each of 64 bytes: whether it is a comma, a line end or a quote.
-std::uint64_t ends_of(const char* bytes) {
+// What is to be known of 64 bytes.
+struct Marks {
+  std::uint64_t ends = 0;  // a bit for each comma, line end or quote
+  std::size_t lines = 0;   // line feeds
+  bool has_zero = false;
+};
+
+Marks marks_of(const char* bytes) {
   namespace hn = hwy::HWY_NAMESPACE;
   // As many bytes as a register of the least processor has, at most 64.
   constexpr hn::CappedTag<std::uint8_t, 64> tag;
-  std::array<std::uint8_t, 8> bits;
+  std::array<std::uint8_t, 8> ends, feeds;
+  auto least = hn::Set(tag, 255);
   for (std::size_t i = 0; i < 64; i += hn::Lanes(tag)) {
     const auto part =
         hn::LoadU(tag, reinterpret_cast<const std::uint8_t*>(bytes) + i);
     const auto is = [&](char c) {
       return hn::Eq(part, hn::Set(tag, static_cast<std::uint8_t>(c)));
     };
-    const auto ends =
-        hn::Or(hn::Or(is(','), is('\n')), hn::Or(is('\r'), is('"')));
-    hn::StoreMaskBits(tag, ends, bits.data() + i / 8);
+    const auto is_feed = is('\n');
+    const auto is_end =
+        hn::Or(hn::Or(is(','), is_feed), hn::Or(is('\r'), is('"')));
+    hn::StoreMaskBits(tag, is_end, ends.data() + i / 8);
+    hn::StoreMaskBits(tag, is_feed, feeds.data() + i / 8);
+    least = hn::Min(least, part);
   }
-  std::uint64_t mask;
-  std::memcpy(&mask, bits.data(), sizeof(mask));
-  return mask;
+  const auto word = [](const std::array<std::uint8_t, 8>& bits) {
+    return std::bit_cast<std::uint64_t>(bits);
+  };
+  return {.ends = word(ends),
+          .lines = static_cast<std::size_t>(std::popcount(word(feeds))),
+          .has_zero = !hn::AllFalse(tag, hn::Eq(least, hn::Zero(tag)))};
 }
 
 }  // namespace
@@ -93,11 +106,15 @@ void CsvRows::open(const std::string& header) {
     fields.emplace_back(column.values.empty() ? std::string_view()
                                               : column.values[0]);
   }
+  missing_.assign(fields.size(), {});
   const bool has_number = std::ranges::any_of(fields, [](const auto& field) {
     return parse_value(field).kind != ValueKind::kText;
   });
   const bool has_header = header == "yes" || (header == "auto" && !has_number);
-  if (!has_header) used_ = begin;
+  if (!has_header) {
+    used_ = begin;
+    next_end_ = 0;
+  }
   std::set<std::string> seen;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     // A column without a name is called by its place, as all are where there
@@ -114,14 +131,17 @@ void CsvRows::open(const std::string& header) {
 // Moves what is left to the beginning and reads on behind it.
 void CsvRows::fill() {
   const auto begin = buffer_.begin();
-  lines_ += static_cast<std::size_t>(
-      std::count(begin, begin + static_cast<std::ptrdiff_t>(used_), '\n'));
+  lines_ += buffer_lines_;
+  lines_ -= static_cast<std::size_t>(
+      std::count(begin + static_cast<std::ptrdiff_t>(used_),
+                 begin + static_cast<std::ptrdiff_t>(size_), '\n'));
   const std::size_t left = size_ - used_;
   std::size_t room = kBufferBytes;
   // A record that does not fit needs a larger buffer.
   if (left >= kBufferBytes / 2) room = 2 * left;
   if (left > kMostRecordBytes) {
-    fail(used_,
+    // Lines before it are counted already.
+    fail(0,
          fmt::format("a record of more than {} MiB", kMostRecordBytes >> 20));
   }
   if (left > 0) std::memmove(buffer_.data(), buffer_.data() + used_, left);
@@ -147,37 +167,43 @@ void CsvRows::fill() {
     if (count == 0) is_at_end_ = true;
     size_ += static_cast<std::size_t>(count);
   }
-  std::memset(buffer_.data() + size_, 0, kPadding);
-  const auto* zero =
-      static_cast<const char*>(std::memchr(buffer_.data(), '\0', size_));
-  if (zero != nullptr) {
-    fail(static_cast<std::size_t>(zero - buffer_.data()), "a zero byte");
-  }
+  // What is behind the end is no mark of anything.
+  std::memset(buffer_.data() + size_, ' ', kPadding);
   mark_ends();
 }
 
+// Places are written eight at a time, whether there are as many or not: a loop
+// that asks ends where the processor did not foresee it.
 void CsvRows::mark_ends() {
-  // One word more, so that a search ends at the end of the buffer.
-  ends_.resize(size_ / 64 + 2);
-  for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
-    ends_[i] = ends_of(buffer_.data() + 64 * i);
+  constexpr std::size_t kTogether = 8;
+  std::size_t count = 0;
+  buffer_lines_ = 0;
+  for (std::size_t begin = 0; begin < size_; begin += 64) {
+    const Marks marks = marks_of(buffer_.data() + begin);
+    if (marks.has_zero) fail(buffer_.find('\0', begin), "a zero byte");
+    buffer_lines_ += marks.lines;
+    std::uint64_t bits = marks.ends;
+    const auto more = static_cast<std::size_t>(std::popcount(bits));
+    if (ends_.size() < count + 64 + kTogether) ends_.resize(2 * (count + 64));
+    std::uint32_t* to = ends_.data() + count;
+    for (std::size_t i = 0; i < more; i += kTogether) {
+      for (std::size_t k = 0; k < kTogether; ++k, bits &= bits - 1) {
+        to[i + k] = static_cast<std::uint32_t>(begin) +
+                    static_cast<std::uint32_t>(std::countr_zero(bits));
+      }
+    }
+    count += more;
   }
-  ends_.back() = 1;
+  ends_.resize(std::max(ends_.size(), count + 1));
+  ends_[count] = static_cast<std::uint32_t>(size_);
+  next_end_ = 0;
 }
 
 // Where the next comma, line end or quote is, at `from` or behind it; size_ if
-// there is none.
-std::size_t CsvRows::find_end(std::size_t from) const {
-  std::size_t word = from / 64;
-  std::uint64_t bits = ends_[word] >> (from % 64);
-  if (bits != 0) {
-    return std::min(size_,
-                    from + static_cast<std::size_t>(std::countr_zero(bits)));
-  }
-  while (ends_[++word] == 0) {
-  }
-  return std::min(size_, 64 * word + static_cast<std::size_t>(
-                                         std::countr_zero(ends_[word])));
+// there is none. What is asked for next is never before it.
+std::size_t CsvRows::find_end(std::size_t from) {
+  while (ends_[next_end_] < from) ++next_end_;
+  return ends_[next_end_];
 }
 
 bool CsvRows::next(ColumnBatch& batch) {
@@ -191,9 +217,23 @@ bool CsvRows::next(ColumnBatch& batch) {
   if (used_ > 0 || size_ == 0) fill();
   for (;;) {
     while (read_record(batch)) ++batch.rows;
-    if (batch.rows > 0) return true;
+    if (batch.rows > 0) break;
     if (is_at_end_) return false;
     fill();
+  }
+  set_lengths(batch);
+  return true;
+}
+
+// Rows have one value each, but those that have none.
+void CsvRows::set_lengths(ColumnBatch& batch) {
+  for (std::size_t i = 0; i < batch.columns.size(); ++i) {
+    auto& lengths = batch.columns[i].levels[0];
+    lengths.assign(static_cast<std::size_t>(batch.rows), 1);
+    for (const std::int64_t row : missing_[i]) {
+      lengths[static_cast<std::size_t>(row)] = -1;
+    }
+    missing_[i].clear();
   }
 }
 
@@ -236,12 +276,14 @@ bool CsvRows::read_record(ColumnBatch& batch) {
       }
       batch.columns.emplace_back();
     }
-    Column& to = batch.columns[column];
-    const bool is_missing = is_missing_text(field);
-    to.levels[0].push_back(is_missing ? -1 : 1);
-    // Its two halves one by one: the processor would wait for both, to copy
-    // what it has just written as a whole.
-    if (!is_missing) to.values.emplace_back(field.data(), field.size());
+    if (is_missing_text(field)) {
+      missing_.resize(std::max(missing_.size(), batch.columns.size()));
+      missing_[column].push_back(batch.rows);
+    } else {
+      // Its two halves one by one: the processor would wait for both, to copy
+      // what it has just written as a whole.
+      batch.columns[column].values.emplace_back(field.data(), field.size());
+    }
     if (end == size_ || bytes[end] != ',') {
       if (column + 1 != batch.columns.size()) {
         fail(used_, fmt::format("{} fields, but the first record has {}",
@@ -296,12 +338,15 @@ std::size_t CsvRows::read_quoted(std::size_t begin, ColumnBatch& batch,
 void CsvRows::take_back(ColumnBatch& batch, std::size_t columns) {
   if (names_.empty()) {
     batch.columns.clear();
+    missing_.clear();
     return;
   }
   for (std::size_t i = 0; i < columns; ++i) {
-    Column& column = batch.columns[i];
-    if (column.levels[0].back() > 0) column.values.pop_back();
-    column.levels[0].pop_back();
+    if (!missing_[i].empty() && missing_[i].back() == batch.rows) {
+      missing_[i].pop_back();
+    } else {
+      batch.columns[i].values.pop_back();
+    }
   }
 }
 

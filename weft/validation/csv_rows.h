@@ -1,9 +1,9 @@
 // Rows of comma-separated values (RFC 4180) as columns, a buffer at a time.
 //
 // The grammar is that of data/csv.h, and so are its refusals, but for speed:
-// where fields end is found for 64 bytes at once (Langdale and Lemire, "Parsing
-// gigabytes of JSON per second", VLDB Journal 2019, section 3.1), and no field
-// is copied but those with doubled quotes.
+// where fields may end is found for 64 bytes at once (Langdale and Lemire,
+// "Parsing gigabytes of JSON per second", VLDB Journal 2019, section 3.1), and
+// no field is copied but those with doubled quotes.
 #pragma once
 
 #include <filesystem>
@@ -33,11 +33,12 @@ class CsvRows final : public RowSource {
   void open(const std::string& header);
   void fill();
   void mark_ends();
-  std::size_t find_end(std::size_t from) const;
+  std::size_t find_end(std::size_t from);
   bool read_record(ColumnBatch& batch);
   std::size_t read_quoted(std::size_t begin, ColumnBatch& batch,
                           std::string_view& field);
   std::string_view trimmed(std::size_t begin, std::size_t end) const;
+  void set_lengths(ColumnBatch& batch);
   void take_back(ColumnBatch& batch, std::size_t columns);
   [[noreturn]] void fail(std::size_t place, const std::string& reason) const;
 
@@ -49,8 +50,14 @@ class CsvRows final : public RowSource {
   std::size_t used_ = 0;
   std::size_t size_ = 0;
   bool is_at_end_ = false;
-  std::size_t lines_ = 0;            // that end before the buffer
-  std::vector<std::uint64_t> ends_;  // a bit for each byte that may end a field
+  std::size_t lines_ = 0;         // that end before the buffer
+  std::size_t buffer_lines_ = 0;  // that end in it
+  // Rows of the batch without a value, by column.
+  std::vector<std::vector<std::int64_t>> missing_;
+  // The places of bytes that may end a field, then size_; and the first of them
+  // that is not behind what is read.
+  std::vector<std::uint32_t> ends_;
+  std::size_t next_end_ = 0;
 };
 
 }  // namespace weft::validation

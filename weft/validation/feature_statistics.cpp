@@ -117,31 +117,35 @@ void FeatureStatistics::add_values(const Column& column,
 // The values from `from` on, of which there are too many to count each.
 void FeatureStatistics::add_many(const Column& column, std::size_t from,
                                  std::span<const double> weights) {
-  // Numbers are added up some at a time: a list of all would be new memory for
-  // each batch.
+  // A list of all numbers would be new memory for each batch.
   constexpr std::size_t kTogether = 512;
+  std::array<std::uint64_t, kTogether> hashes;
   std::array<double, kTogether> numbers;
   std::array<double, kTogether> their_weights;
-  std::size_t count = 0;
-  const auto add_up = [&] {
-    const std::span<const double> known =
-        weights.empty() ? std::span<const double>() : std::span(their_weights);
-    profile_->add_numbers(std::span(numbers).first(count),
-                          known.first(known.empty() ? 0 : count));
-    count = 0;
-  };
-  for (std::size_t i = from; i < column.values.size(); ++i) {
-    const bool is_string = is_string_at(column, i);
-    const std::string_view text = column.values[i];
-    const std::uint64_t hash = hash_text(text, is_string);
-    const double weight = weights.empty() ? 0 : weights[i];
-    counts_.add_frequent(hash, text, is_string, weight);
-    if (profile_->add(hash, text, text.size(), is_string, 1, &numbers[count])) {
-      their_weights[count++] = weight;
-      if (count == kTogether) add_up();
+  for (; from < column.values.size(); from += kTogether) {
+    const std::size_t values = std::min(kTogether, column.values.size() - from);
+    // A table of so many is in no near cache: what is asked of it is on its way
+    // while other hashes are computed.
+    for (std::size_t i = 0; i < values; ++i) {
+      hashes[i] =
+          hash_text(column.values[from + i], is_string_at(column, from + i));
+      counts_.prefetch(hashes[i]);
     }
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < values; ++i) {
+      const bool is_string = is_string_at(column, from + i);
+      const std::string_view text = column.values[from + i];
+      const double weight = weights.empty() ? 0 : weights[from + i];
+      counts_.add_frequent(hashes[i], text, is_string, weight);
+      if (profile_->add(hashes[i], text, text.size(), is_string, 1,
+                        &numbers[count])) {
+        their_weights[count++] = weight;
+      }
+    }
+    profile_->add_numbers(
+        std::span(numbers).first(count),
+        std::span(their_weights).first(weights.empty() ? 0 : count));
   }
-  add_up();
 }
 
 void FeatureStatistics::begin_profile() {

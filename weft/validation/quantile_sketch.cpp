@@ -54,8 +54,12 @@ void QuantileSketch::push(std::size_t level, double value) {
 void QuantileSketch::sample(double value, std::uint64_t count) {
   const std::uint64_t due = std::uint64_t{1} << first_;
   waiting_ += count;
-  // With a chance of count / waiting_ it is the one that stands for all.
-  if (scramble(draws_++) % waiting_ < count) drawn_ = value;
+  // With a chance of count / waiting_ it is the one that stands for all: the
+  // high half of the product is below waiting_, as the rest of a division would
+  // be, which takes several times as long.
+  __extension__ using Wide = unsigned __int128;
+  const Wide scaled = static_cast<Wide>(scramble(draws_++)) * waiting_;
+  if (static_cast<std::uint64_t>(scaled >> 64) < count) drawn_ = value;
   if (waiting_ < due) return;
   waiting_ -= due;
   push(first_, drawn_);

@@ -18,8 +18,7 @@ bool ValueCounts::insert(std::size_t place, std::uint64_t hash,
     at = free_.back();
     free_.pop_back();
   }
-  ValueCount& value = values_[at];
-  value.hash = hash;
+  Kept& value = values_[at];
   value.weight = weight;
   value.text.assign(text.substr(0, kMostKeptBytes));
   value.bytes = text.size();
@@ -35,8 +34,13 @@ std::vector<ValueCount> ValueCounts::values() const {
   values.reserve(size());
   for (const Slot& slot : slots_) {
     if (slot.hash == 0) continue;
-    values.push_back(values_[slot.value]);
-    values.back().count = slot.count;
+    const Kept& value = values_[slot.value];
+    values.push_back({.hash = slot.hash,
+                      .count = slot.count,
+                      .weight = value.weight,
+                      .text = value.text,
+                      .bytes = value.bytes,
+                      .is_string = value.is_string});
   }
   std::ranges::sort(values, {}, &ValueCount::hash);
   return values;
@@ -57,15 +61,17 @@ void ValueCounts::put(const Slot& slot) {
   slots_[place] = slot;
 }
 
-void ValueCounts::rebuild(std::vector<ValueCount> values) {
+void ValueCounts::rebuild(std::vector<ValueCount> all) {
   std::size_t slots = kFirstSlots;
-  while (slots < 2 * values.size()) slots *= 2;
+  while (slots < 2 * all.size()) slots *= 2;
   slots_.assign(std::max(slots, slots_.size()), Slot());
   mask_ = slots_.size() - 1;
   free_.clear();
-  values_ = std::move(values);
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    put({values_[i].hash, values_[i].count, i});
+  values_.clear();
+  for (ValueCount& value : all) {
+    put({value.hash, value.count, values_.size()});
+    values_.push_back(
+        {std::move(value.text), value.weight, value.bytes, value.is_string});
   }
 }
 

@@ -56,7 +56,11 @@ class ValueCounts {
     }
     return insert(place, hash, text, is_string, weight);
   }
-  // The same where there may be no room: rarer values give way.
+  // Brings where a value of this hash is counted into the cache.
+  void prefetch(std::uint64_t hash) const {
+    __builtin_prefetch(&slots_[hash & mask_]);
+  }
+  // The same as add() where there may be no room: rarer values give way.
   void add_frequent(std::uint64_t hash, std::string_view text, bool is_string,
                     double weight) {
     if (add(hash, text, is_string, weight)) return;
@@ -88,10 +92,19 @@ class ValueCounts {
     std::size_t value = 0;
   };
 
+  // What of a value is not in its slot. Where rare values come and go, each
+  // takes one line of the cache.
+  struct alignas(64) Kept {
+    std::string text = {};
+    double weight = 0;
+    std::uint64_t bytes = 0;
+    bool is_string = false;
+  };
+
   bool insert(std::size_t place, std::uint64_t hash, std::string_view text,
               bool is_string, double weight);
   void put(const Slot& slot);
-  void rebuild(std::vector<ValueCount> values);
+  void rebuild(std::vector<ValueCount> all);
   void grow_slots();
   void make_room();
   const Slot* find(std::uint64_t hash) const;
@@ -100,8 +113,8 @@ class ValueCounts {
   std::size_t capacity_;
   std::size_t mask_ = kFirstSlots - 1;
   std::vector<Slot> slots_ = std::vector<Slot>(kFirstSlots);
-  std::vector<ValueCount> values_;  // whose counts are in the slots
-  std::vector<std::size_t> free_;   // places of values that gave way
+  std::vector<Kept> values_;
+  std::vector<std::size_t> free_;  // places of values that gave way
   std::uint64_t error_ = 0;
 };
 

@@ -99,10 +99,4 @@ std::string shown_text(std::string_view text, std::size_t most) {
   return shown;
 }
 
-bool is_missing_text(std::string_view field) {
-  if (field.size() > 4) return false;
-  return field.empty() || field == "?" || field == "NA" || field == "N/A" ||
-         field == "null";
-}
-
 }  // namespace weft::validation
