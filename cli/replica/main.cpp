@@ -1,11 +1,17 @@
 // weft-replica, which `weft market replica --peers` runs: a rank that hears the
 // others over gRPC.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <filesystem>
 #include <fmt/core.h>
+#include <thread>
 
 #include "cli/terminal.h"
 
+#include "weft/base/file.h"
+#include "weft/base/stopwatch.h"
 #include "weft/market/grpc/grpc_exchange.h"
 #include "weft/market/replica.h"
 
@@ -20,7 +26,63 @@ struct ReplicaArguments {
   std::int64_t rounds = 0;
   double every = 1;
   double timeout = 60;
+  std::string meet;
 };
+
+// Where a rank tells the port that it was given.
+std::filesystem::path file_of(const ReplicaArguments& arguments,
+                              std::size_t rank) {
+  return std::filesystem::path(arguments.meet) / fmt::format("rank-{}", rank);
+}
+
+bool has_any_port(const std::string& peer) { return peer.ends_with(":0"); }
+
+// The peers, with the ports of those that took any: this one's is told, and
+// theirs are waited for.
+std::vector<std::string> met_peers(const ReplicaArguments& arguments,
+                                   std::uint16_t port) {
+  std::vector<std::string> peers = arguments.peers;
+  const auto own = static_cast<std::size_t>(arguments.rank);
+  if (has_any_port(peers[own])) {
+    peers[own].replace(peers[own].size() - 1, 1, std::to_string(port));
+    write_file(file_of(arguments, own), peers[own]);
+  }
+  const Stopwatch waited;
+  for (std::size_t rank = 0; rank < peers.size(); ++rank) {
+    if (!has_any_port(peers[rank])) continue;
+    const auto file = file_of(arguments, rank);
+    while (!std::filesystem::exists(file)) {
+      if (waited.seconds() > arguments.timeout) {
+        throw Error(ErrorCode::kUnavailable, file.string(),
+                    "rank {} has not told its port in {:g} s", rank,
+                    arguments.timeout);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    peers[rank] = read_text(file);
+  }
+  return peers;
+}
+
+// A file of before would send others to a port that is somebody else's now.
+void check_meeting(const ReplicaArguments& arguments) {
+  if (arguments.meet.empty()) {
+    if (std::ranges::none_of(arguments.peers, has_any_port)) return;
+    throw Error(ErrorCode::kInvalidArgument, "--peers",
+                "a peer takes any port, and nobody can know which")
+        .hint(
+            "--meet FOLDER is where it tells the others; or give ports from "
+            "1 to 65535");
+  }
+  const auto file =
+      file_of(arguments, static_cast<std::size_t>(arguments.rank));
+  if (std::filesystem::exists(file)) {
+    throw Error(ErrorCode::kInvalidArgument, file.string(),
+                "a rank {} was here before", arguments.rank)
+        .hint("give --meet an empty folder");
+  }
+  std::filesystem::create_directories(arguments.meet);
+}
 
 market::GrpcExchangeOptions options_of(const ReplicaArguments& arguments) {
   if (arguments.rank >= std::ssize(arguments.peers)) {
@@ -36,10 +98,11 @@ market::GrpcExchangeOptions options_of(const ReplicaArguments& arguments) {
   const char* const end = own.data() + own.size();
   const auto read = std::from_chars(own.data() + colon + 1, end, port);
   const bool is_read = read.ec == std::errc() && read.ptr == end;
-  if (colon == std::string::npos || !is_read || port < 1 || port > 65535) {
+  if (colon == std::string::npos || !is_read || port < 0 || port > 65535) {
     throw Error(ErrorCode::kInvalidArgument, "--peers",
-                "'{}' is not HOST:PORT with a port from 1 to 65535", own);
+                "'{}' is not HOST:PORT with a port from 0 to 65535", own);
   }
+  check_meeting(arguments);
   return {.address = own.substr(0, colon),
           .port = static_cast<std::uint16_t>(port),
           .timeout = arguments.timeout};
@@ -51,7 +114,7 @@ void run(const ReplicaArguments& arguments) {
   market::Market market(ledger);
   market::GrpcExchange ranks(options_of(arguments),
                              static_cast<int>(arguments.peers.size()));
-  ranks.meet(arguments.rank, arguments.peers);
+  ranks.meet(arguments.rank, met_peers(arguments, ranks.port()));
   market::Replica replica(market, key, ranks, [&](const std::string& line) {
     fmt::print("rank {}: {}\n", arguments.rank, printable(line));
     std::fflush(stdout);
@@ -74,6 +137,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", arguments.rounds);
   app.add_option("--every", arguments.every);
   app.add_option("--timeout", arguments.timeout);
+  app.add_option("--meet", arguments.meet);
   try {
     app.parse(argc, argv);
     weft::cli::run(arguments);

@@ -1,7 +1,6 @@
 """weft market replica --peers: ranks that are processes and speak gRPC."""
 
 import json
-import socket
 import subprocess
 import sys
 import unittest
@@ -10,15 +9,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
 from weft import BIN, ROOT, CliTest, run  # noqa: E402
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody has while all of them are held."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class GrpcReplicaTest(CliTest):
@@ -45,12 +35,16 @@ class GrpcReplicaTest(CliTest):
                   "amount=7", "--key", self.path("treasurer"), "--pool")
 
     def start(self, started: int, *more: str) -> list[tuple[int, str]]:
-        """The exit codes of so many of three ranks, and what they say."""
-        peers = ",".join(f"127.0.0.1:{port}" for port in free_ports(3))
+        """The exit codes of so many of three ranks, and what they say. Each
+        takes any port; nobody listens at the first, which a rank that is not
+        started would have."""
+        peers = ",".join(["127.0.0.1:0"] * started +
+                         ["127.0.0.1:1"] * (3 - started))
         replicas = [subprocess.Popen(
             [BIN, "market", "replica", str(self.folder / "books-{rank}.db"),
              "--key", self.path("v{rank}"), "--rank", str(rank), "--peers",
-             peers, "--rounds", "3", *more], stdout=subprocess.PIPE,
+             peers, "--meet", str(self.folder / "meet"), "--rounds", "3",
+             *more], stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, cwd=ROOT)
             for rank in range(started)]
         said = [replica.communicate(timeout=120)[0] for replica in replicas]
@@ -73,16 +67,25 @@ class GrpcReplicaTest(CliTest):
 
     def test_what_is_wrong_is_told(self) -> None:
         words = ("replica", self.ledger(0), "--key", self.path("v0"))
+        meeting = self.folder / "meeting"
+        meeting.mkdir()
+        (meeting / "rank-0").write_text("127.0.0.1:7001")
         for more, why in (
                 (("--peers", "127.0.0.1:7001"), "--rank"),
                 (("--peers", "127.0.0.1:7001", "--rank", "3"),
                  "none of 1 peers"),
                 *(((("--peers", peer, "--rank", "0"), "is not HOST:PORT")
-                   for peer in ("nowhere", "127.0.0.1:", "127.0.0.1:0",
+                   for peer in ("nowhere", "127.0.0.1:",
                                 "127.0.0.1:70x1", "127.0.0.1:-1",
                                 "127.0.0.1:65536", "127.0.0.1:7001 "))),
                 (("--peers", "127.0.0.1:99999,127.0.0.1:7001", "--rank", "0"),
-                 "a port from 1 to 65535")):
+                 "a port from 0 to 65535"),
+                (("--peers", "127.0.0.1:0", "--rank", "0"), "--meet FOLDER"),
+                (("--peers", "127.0.0.1:0", "--rank", "0", "--meet",
+                  str(meeting)), "a rank 0 was here before"),
+                (("--peers", "127.0.0.1:0,127.0.0.1:0", "--rank", "0",
+                  "--meet", str(self.folder / "other"), "--timeout", "0.1"),
+                 "rank 1 has not told its port")):
             with self.subTest(more=more):
                 done = run("market", *words, *more)
                 self.assertNotEqual(done.returncode, 0)

@@ -21,6 +21,7 @@ struct MarketReplicaArguments {
   double timeout = 60;
   std::vector<std::string> peers;
   int rank = -1;
+  std::string meet;
   RankArguments ranks;
 };
 
@@ -59,6 +60,15 @@ void keep(const MarketReplicaArguments& arguments, Transport& transport) {
       "--rounds",  std::to_string(arguments.rounds),
       "--every",   fmt::format("{}", arguments.every),
       "--timeout", fmt::format("{}", arguments.timeout)};
+      program.string(), of_rank(arguments.ledger, arguments.rank),
+      "--key",          of_rank(arguments.key, arguments.rank),
+      "--rank",         std::to_string(arguments.rank),
+      "--rounds",       std::to_string(arguments.rounds),
+      "--every",        fmt::format("{}", arguments.every),
+      "--timeout",      fmt::format("{}", arguments.timeout)};
+  if (!arguments.meet.empty()) {
+    words.insert(words.end(), {"--meet", arguments.meet});
+  }
   for (const std::string& peer : arguments.peers) {
     words.insert(words.end(), {"--peers", peer});
   }
@@ -103,7 +113,8 @@ void add_market_replica(CLI::App& verb) {
   auto* peers =
       verb.add_option("--peers", arguments->peers,
                       "over gRPC: where the ranks are, this one among them, in "
-                      "the same order at each")
+                      "the same order at each; one whose port is 0 takes any, "
+                      "and tells it in --meet")
           ->type_name("HOST:PORT")
           ->delimiter(',')
           ->allow_extra_args(false);
@@ -112,6 +123,10 @@ void add_market_replica(CLI::App& verb) {
                    ->check(CLI::NonNegativeNumber)
                    ->needs(peers);
   peers->needs(rank);
+  verb.add_option("--meet", arguments->meet,
+                  "an empty folder in which peers tell which port they took")
+      ->type_name("FOLDER")
+      ->needs(peers);
   add_rank_options(verb, arguments->ranks,
                    "so many ranks, threads of this process; mpirun and srun "
                    "start them as processes");
