@@ -22,7 +22,7 @@ GAPS = {kind: (Bar(f"privacy: {kind}, epsilon above {PEER}, at least", "%", 0),
 # grant in terms of dpf.
 BLOCK_STUDIES = {0: None, 2: None, 4: 1.7, 6: 1.7, 8: 1.7, 10: 1.7}
 ORDER_STUDIES = (0, 0.5, 1, 2, 4)
-# Of which the solver is sure within seconds.
+# The solver is sure of these within seconds.
 SURE = (*(f"block_study(std={std})" for std in BLOCK_STUDIES),
         "block_study(std=0, tasks=80, blocks=7, mean=3)",
         "block_study(std=1, tasks=80, blocks=7, mean=3)",

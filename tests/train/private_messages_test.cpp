@@ -102,7 +102,7 @@ noise = 1e-6
     }
     return most;
   }
-  // Of how far the weights of two runs are apart, its standard deviation.
+  // The standard deviation of how far the weights of two runs are apart.
   double deviation(const std::string& a, const std::string& b) const {
     const auto left = weights(a);
     const auto right = weights(b);

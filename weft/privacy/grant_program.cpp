@@ -55,7 +55,8 @@ bool is_no_worse(const std::vector<Part>& parts, std::size_t a, std::size_t b) {
   });
 }
 
-// Of orders that are no better than another; of equal ones the first stays.
+// Leaves out those that are no better than another; of equal ones the first
+// stays.
 std::vector<std::size_t> orders_that_matter(const std::vector<Part>& parts) {
   const std::size_t orders = parts.front().shares.size();
   std::vector<std::size_t> kept;

@@ -138,8 +138,8 @@ bool PrivateRun::has_key() const {
 
 std::filesystem::path PrivateRun::key_file(
     const std::filesystem::path& folder) const {
-  // By another number of workers a run would deal examples to others, and
-  // cannot go on.
+  // The number of workers is in it: by another one examples would be dealt to
+  // others, and the run cannot go on.
   return folder / (is_own() ? fmt::format("privacy-{}-of-{}.key",
                                           group_->rank() + 1, roles_.workers())
                             : "privacy.key");
