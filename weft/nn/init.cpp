@@ -1,6 +1,7 @@
 #include "weft/nn/init.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "weft/base/philox.h"
@@ -8,15 +9,23 @@
 namespace weft::nn {
 namespace {
 
-float drawn(const Init& init, const RandomStream& random, std::uint64_t i) {
+// Four of them, from the four words of a block.
+std::array<float, 4> drawn(const Init& init, const PhiloxBlock& block) {
   const auto scale = static_cast<float>(init.scale);
+  std::array<float, 4> values = {};
   if (init.kind == Init::Kind::kUniform) {
-    return (2 * uniform_from(random.word(i)) - 1) * scale;
+    for (std::size_t i = 0; i < 4; ++i) {
+      values[i] = (2 * uniform_from(block[i]) - 1) * scale;
+    }
+    return values;
   }
-  // A block has four words, and two words make two normal numbers.
-  const PhiloxBlock block = random.block(i / 4);
-  const std::size_t pair = i % 4 / 2 * 2;
-  return normal_from(block[pair], block[pair + 1])[i % 2] * scale;
+  // Two words make two normal numbers.
+  for (std::size_t i = 0; i < 4; i += 2) {
+    const std::array<float, 2> pair = normal_from(block[i], block[i + 1]);
+    values[i] = pair[0] * scale;
+    values[i + 1] = pair[1] * scale;
+  }
+  return values;
 }
 
 }  // namespace
@@ -50,8 +59,10 @@ Tensor initial_value(const TensorType& type, const Init& init,
   // depend on which others the model has. Each element is a function of its own
   // place alone.
   const RandomStream random{seed, stream_of(name), 0};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = drawn(init, random, i);
+  for (std::size_t i = 0; i < values.size(); i += 4) {
+    const std::array<float, 4> block = drawn(init, random.block(i / 4));
+    std::copy_n(block.begin(), std::min<std::size_t>(4, values.size() - i),
+                values.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return result;
 }
