@@ -49,13 +49,6 @@ void SaveHook::on_failure(TrainLoop&, Error& reason) {
 
 void SaveHook::save(TrainLoop& loop, bool is_best) {
   Worker& worker = loop.worker();
-  for (const NamedTensor& named : worker.state()) {
-    // A checkpoint from which nobody can go on must not replace one from which
-    // one can.
-    if (!is_finite(named.tensor)) {
-      loop.fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
-    }
-  }
   CheckpointInfo info{
       .recipe = recipe_,
       .step = loop.steps_done(),
@@ -68,8 +61,15 @@ void SaveHook::save(TrainLoop& loop, bool is_best) {
     info.metrics["workers"] = worker.ranks();
   }
   std::vector<NamedTensor> tensors = worker.checkpoint();
-  // All workers give what they hold; the first one writes.
+  // All workers give what they hold; the first one looks at it and writes.
   if (!worker.is_first()) return;
+  for (const NamedTensor& named : tensors) {
+    // A checkpoint from which nobody can go on must not replace one from which
+    // one can.
+    if (!is_finite(named.tensor)) {
+      loop.fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
+    }
+  }
   folder_.save({std::move(info), std::move(tensors)}, is_best);
 }
 
