@@ -9,8 +9,10 @@ from lib.bench import Bar, Bench, Setting
 from lib.suite import marked
 from lib.worker import WorkerError
 
-# Each worker has so many of a step: 64 share a batch of 1,024.
-EXAMPLES = 16
+# All examples are one batch of 64 workers, each of whom has so many or one more:
+# alone, as many batches of these are the same work.
+BATCH = 1437
+EXAMPLES = BATCH // 64
 EPOCHS = 60
 MANY = 10_000
 
@@ -47,7 +49,7 @@ def small(where: Setting) -> Bench:
         pairs = []
         for _ in range(3):
             ours, _ = simulated(where, 64, "--set",
-                                f"train.batch={64 * EXAMPLES}", epochs=epochs)
+                                f"train.batch={BATCH}", epochs=epochs)
             alone, _ = train(where, "alone", "--set",
                              f"train.batch={EXAMPLES}", "--set",
                              f"train.epochs={epochs}")
@@ -59,8 +61,9 @@ def small(where: Setting) -> Bench:
             "peer_name": "one worker, the same batches",
             "ratio": median(ratios), "low": ratios[0], "high": ratios[-1],
             "note": marked(where, f"{epochs} epochs, measured and saved after "
-                           f"each; {EXAMPLES} examples of a worker in a step; "
-                           "processor time of the whole command")}}
+                           f"each; {EXAMPLES} or {EXAMPLES + 1} examples of a "
+                           f"worker in a step, alone {EXAMPLES}; processor time "
+                           "of the whole command")}}
 
     return Bench((bar,), measure)
 
