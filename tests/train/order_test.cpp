@@ -2,9 +2,11 @@
 #include "weft/train/sync/order.h"
 
 #include <algorithm>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <set>
 
 #include "tests/support/errors.h"
 #include "tests/support/training_runs.h"
@@ -145,9 +147,35 @@ TEST(Order, GivesEachParameterAPriority) {
   EXPECT_EQ(drawn, priorities_of(recipe, {.first_uses = uses}));
   std::ranges::sort(drawn);
   EXPECT_THAT(drawn, ElementsAre(0, 1, 2, 3));
+  // Each step has another, which follows from the seed and the step alone.
+  std::set<std::vector<int>> orders;
+  for (std::int64_t step = 0; step < 200; ++step) {
+    orders.insert(priorities_of(recipe, {.first_uses = uses, .step = step}));
+  }
+  EXPECT_EQ(orders.size(), 24u);  // all there are
   recipe.order = "first_used";
   EXPECT_THAT(message_of([&] { priorities_of(recipe, {.first_uses = uses}); }),
               HasSubstr("did you mean 'first_use'?"));
+}
+
+// Workers compute equally long, so that steps under a fixed order differ only
+// where all must meet; another order in each step takes other times.
+TEST(Order, AtRandomIsAnotherInEachStep) {
+  const test::TrainingRuns runs(kRecipe);
+  const auto times = [&](const std::string& name, const std::string& order) {
+    runs.simulate(name, {"sync.order=" + order, "sync.slices=true",
+                         "sync.credit=2048", "sync.overlap_forward=true"});
+    std::ifstream file(runs.recipe(name).log.folder + "/traffic.jsonl");
+    std::set<std::string> different;
+    for (std::string line; std::getline(file, line);) {
+      const auto from = line.find("\"seconds\": ");
+      different.insert(line.substr(from, line.find(',', from) - from));
+    }
+    return different;
+  };
+  const auto random = times("random", "random");
+  EXPECT_GT(random.size(), 2 * times("first", "first_use").size());
+  EXPECT_EQ(random, times("again", "random"));
 }
 
 // What an order sets holds where the recipe says nothing else.

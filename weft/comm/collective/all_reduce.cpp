@@ -18,8 +18,8 @@ AllReduce::AllReduce(std::string_view text)
     : AllReduce(parse_call(text, all_reduce_registry(), "all_reduce")) {}
 
 PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
-                                     std::size_t count, std::string_view name,
-                                     int priority) const {
+                                     std::size_t count,
+                                     std::string_view name) const {
   // Refusals look at the sizes of levels alone: here it is their number of
   // ranks that is asked about.
   const Topology flat{{{communicator.size(), 0, 0}}};
@@ -35,8 +35,7 @@ PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
   // or the algorithm are told, and never add each other's bytes.
   const OperationInfo info{fmt::format("all_reduce({})", text_),
                            fmt::format("{}[{}]{}{}", to_string(dtype), count,
-                                       name.empty() ? "" : " ", name),
-                           priority};
+                                       name.empty() ? "" : " ", name)};
   return {def_, options_, communicator, {dtype, nullptr, count}, info};
 }
 
@@ -50,12 +49,12 @@ PreparedAllReduce::PreparedAllReduce(const AllReduceDef* def, Options options,
       shape_(shape),
       operation_(info) {}
 
-Task<> PreparedAllReduce::run(std::byte* data) const {
+Task<> PreparedAllReduce::run(std::byte* data, int priority) const {
   std::vector<Channel> channels;
   for (int i = 0; i < def_->operations(options_); ++i) {
     // This is no coroutine, so that operations are entered when run() is
     // called, in the same order on all ranks, whenever the task is started.
-    channels.push_back(communicator_->open(operation_));
+    channels.push_back(communicator_->open(operation_, priority));
   }
   // Alone there is nothing to exchange; the operations above were counted all
   // the same, as on any other number of ranks.

@@ -63,8 +63,8 @@ const AllReduceRegistry& all_reduce_registry();
 class PreparedAllReduce {
  public:
   // Enters the operation now; the sum is there when the task is over, which
-  // this need not outlive.
-  Task<> run(std::byte* data) const;
+  // this need not outlive. `priority` is that of its messages.
+  Task<> run(std::byte* data, int priority = 0) const;
 
  private:
   friend class AllReduce;
@@ -106,13 +106,13 @@ class AllReduce {
   // outlive what is returned. Throws Error(kUnsupported) when the algorithm
   // cannot run with this number of ranks, or for a dtype without sums.
   PreparedAllReduce prepare(Communicator& communicator, DType dtype,
-                            std::size_t count, std::string_view name = "",
-                            int priority = 0) const;
+                            std::size_t count,
+                            std::string_view name = "") const;
   // The same once: enters the operation now.
   Task<> run(Communicator& communicator, DenseBuffer buffer,
              std::string_view name = "", int priority = 0) const {
-    return prepare(communicator, buffer.dtype, buffer.count, name, priority)
-        .run(buffer.data);
+    return prepare(communicator, buffer.dtype, buffer.count, name)
+        .run(buffer.data, priority);
   }
 
  private:

@@ -37,8 +37,7 @@ NamedOperation::NamedOperation(const OperationInfo& info)
     : text_(info.tensor.empty()
                 ? info.operation
                 : fmt::format("{} of {}", info.operation, info.tensor)),
-      hash_(hash_of(text_)),
-      priority_(info.priority) {}
+      hash_(hash_of(text_)) {}
 
 Channel Channel::among(std::span<const int> positions) const {
   // The part shares the tag, as its messages belong to this operation: between
@@ -102,14 +101,14 @@ Communicator Communicator::split(std::span<const int> positions) {
   return part;
 }
 
-Channel Communicator::open(const NamedOperation& operation) {
+Channel Communicator::open(const NamedOperation& operation, int priority) {
   auto entry = std::make_shared<const EnteredOperation>(
       EnteredOperation{context_, operations_, operation.text_});
   Channel channel;
   channel.transport_ = transport_;
   channel.members_ = members_;
   channel.rank_ = rank_;
-  channel.priority_ = operation.priority_;
+  channel.priority_ = priority;
   // All ranks open operations in one order, and so number them alike.
   channel.tag_ =
       make_tag(transport_->tag_bits(), context_, operations_, operation.hash_);

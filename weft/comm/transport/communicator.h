@@ -36,7 +36,6 @@ class NamedOperation {
   friend class Communicator;
   std::string text_;
   std::uint32_t hash_;
-  int priority_;
 };
 
 // What an algorithm sees of the network: the ranks of its group, numbered from
@@ -154,8 +153,11 @@ class Communicator {
   Transport& transport() const { return *transport_; }
 
   // Enters the next operation.
-  Channel open(const OperationInfo& info) { return open(NamedOperation(info)); }
-  Channel open(const NamedOperation& operation);
+  Channel open(const OperationInfo& info) {
+    return open(NamedOperation(info), info.priority);
+  }
+  // `priority` is that of its messages, and may be another each time.
+  Channel open(const NamedOperation& operation, int priority = 0);
 
   // A group whose operations are independent of this one's. Every member of
   // this communicator calls it, at the same point among its other calls, with

@@ -21,13 +21,12 @@ DenseCollective::DenseCollective(const Call<CollectiveDef>& collective,
 
 PreparedAllReduce DenseCollective::prepare(Communicator& communicator,
                                            DType dtype, std::size_t count,
-                                           const std::string& what,
-                                           int priority) {
+                                           const std::string& what) {
   const AllReduce& algorithm =
       // The choice follows from the topology and the size alone, so all workers
       // choose alike.
       named_ ? *named_ : chooser_.choose(count * size_of(dtype));
-  return algorithm.prepare(communicator, dtype, count, what, priority);
+  return algorithm.prepare(communicator, dtype, count, what);
 }
 
 Task<> DenseCollective::sum(Communicator& communicator, DenseBuffer buffer,

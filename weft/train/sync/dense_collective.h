@@ -20,8 +20,7 @@ class DenseCollective {
 
   // Sums of `count` elements over all workers; `what` is for messages.
   PreparedAllReduce prepare(Communicator& communicator, DType dtype,
-                            std::size_t count, const std::string& what,
-                            int priority = 0);
+                            std::size_t count, const std::string& what);
   // Adds `buffer` up over all workers, as the next operations of their group,
   // which are entered now.
   Task<> sum(Communicator& communicator, DenseBuffer buffer,

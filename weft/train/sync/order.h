@@ -26,6 +26,7 @@ struct OrderContext {
   // Where in a step each parameter is used first: a smaller number is earlier.
   std::span<const std::int64_t> first_uses;
   std::uint64_t seed = 1;  // the same on all workers
+  std::int64_t step = 0;   // for an order that is another in each
   // What a step computes with the parameters, which are its transfers; empty
   // for an order that needs no more than uses.
   TransferGraph graph = {};
@@ -40,6 +41,8 @@ struct SyncOrderDef {
   std::string summary;
   std::vector<OptionSpec> options = {};
   OrderNeeds needs = OrderNeeds::kUses;
+  // Whether each step has an order of its own, which a resumed run has, too.
+  bool is_drawn_anew = false;
   // One for each parameter, as many as there are `first_uses`: the higher goes
   // first, and among equals what is there first. Deterministic. `options` are
   // complete, here and below.

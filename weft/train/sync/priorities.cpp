@@ -101,7 +101,15 @@ Priorities agreed_priorities(const SyncRecipe& recipe,
     if (order.def->needs == OrderNeeds::kGraph) {
       of_step.graph = context.backward.transfers();
     }
-    return {priorities_of(recipe, of_step), ""};
+    Priorities result{priorities_of(recipe, of_step), ""};
+    if (order.def->is_drawn_anew) {
+      // It draws by the seed and the step, so that no worker has to be told.
+      result.of_step = [recipe, uses, seed = context.seed](std::int64_t step) {
+        return priorities_of(recipe,
+                             {.first_uses = uses, .seed = seed, .step = step});
+      };
+    }
+    return result;
   }
   require_plan(order, context.backward);
   const Network network = network_of(context.group.communicator(),

@@ -3,6 +3,7 @@
 // Threads: that which trains. Collective where an order needs times.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct PriorityContext {
 struct Priorities {
   std::vector<int> priorities;  // one for each parameter of `backward`
   std::string text;  // for people: what is expected of them; may be empty
+  // Those of a step, for an order that has others in each; else null.
+  std::function<std::vector<int>(std::int64_t step)> of_step = {};
 };
 
 // An order that needs times runs it, for

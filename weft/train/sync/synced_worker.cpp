@@ -212,6 +212,7 @@ void SyncedWorker::prioritize(const SyncRecipe& settled, std::uint64_t seed) {
     chosen_ += (chosen_.empty() ? "" : "\n") + agreed.text;
   }
   layout_.set_priorities(agreed.priorities);
+  priorities_of_step_ = agreed.of_step;
 }
 
 SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
@@ -258,6 +259,9 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   const bool is_measured =
       // Steps are counted from 1, as in the log.
       drift_meter_ && (step.number + 1) % measure_every_ == 0;
+  if (priorities_of_step_) {
+    layout_.set_priorities(priorities_of_step_(step.number));
+  }
   // The meter's all-reduce comes before the first exchange on all workers, so
   // that they enter operations in one order.
   if (is_measured) drift_meter_->begin_step();

@@ -38,7 +38,7 @@ class DenseExchange : public Exchange {
     if (dtype_ == DType::kF32) {
       // Plain gradients are summed where they lie, gaps and all.
       co_await parts.plain->run(
-          std::as_writable_bytes(bucket.gradient()).data());
+          std::as_writable_bytes(bucket.gradient()).data(), bucket.priority());
       co_return;
     }
     // Members are packed, since whether one travels through the codec depends
@@ -53,12 +53,12 @@ class DenseExchange : public Exchange {
     // that they write to.
     std::vector<Task<>> sums;
     if (parts.plain) {
-      sums.push_back(
-          parts.plain->run(std::as_writable_bytes(std::span(small)).data()));
+      sums.push_back(parts.plain->run(
+          std::as_writable_bytes(std::span(small)).data(), bucket.priority()));
     }
     if (parts.coded) {
       encode(large, parts.residual, id, static_cast<float>(step.lr), bytes);
-      sums.push_back(parts.coded->run(bytes.data()));
+      sums.push_back(parts.coded->run(bytes.data(), bucket.priority()));
     }
     // Both sums have been entered by now, as exchange() must before it waits.
     const auto coded_bytes = static_cast<double>(4 * large.size());
@@ -93,9 +93,8 @@ class DenseExchange : public Exchange {
 
   Parts prepare_whole(const Bucket& bucket) {
     Parts parts;
-    parts.plain =
-        collective_.prepare(communicator_, dtype_, bucket.gradient().size(),
-                            bucket.text(), bucket.priority());
+    parts.plain = collective_.prepare(communicator_, dtype_,
+                                      bucket.gradient().size(), bucket.text());
     return parts;
   }
 
@@ -111,12 +110,11 @@ class DenseExchange : public Exchange {
     }
     if (small > 0) {
       parts.plain = collective_.prepare(communicator_, DType::kF32, small,
-                                        "small tensors of " + bucket.text(),
-                                        bucket.priority());
+                                        "small tensors of " + bucket.text());
     }
     if (large == 0) return parts;
-    parts.coded = collective_.prepare(communicator_, dtype_, large,
-                                      bucket.text(), bucket.priority());
+    parts.coded =
+        collective_.prepare(communicator_, dtype_, large, bucket.text());
     if (memory_kind_ == "none") return parts;
     parts.residual = Tensor::zeros({DType::kF32, {static_cast<Dim>(large)}});
     std::int64_t begin = 0;
