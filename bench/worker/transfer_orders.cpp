@@ -8,7 +8,9 @@
 // has come allows. In training it pushes each gradient as it comes, and servers
 // answer when those of all workers are there. Without an order each server
 // sends to each worker in each step in another one, as executors ask for them.
-// Computing is what was measured, a few percent more or less in each step.
+// Each operation takes what was measured, a few percent more or less each time.
+// Parameters and gradients travel in segments, so that the workers of a server
+// share its card as connections do, however large a layer is.
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
@@ -30,6 +32,7 @@ namespace {
 
 constexpr double kLatency = 50e-6;
 constexpr double kJitter = 0.05;
+constexpr std::size_t kSegment = std::size_t{1} << 20;  // bytes
 constexpr std::uint32_t kDraws = 0x6f726472;
 
 struct Setting {
@@ -99,8 +102,11 @@ class Rank {
     for (int step = 0; step < setting_.steps; ++step) {
       const RandomStream random{static_cast<std::uint64_t>(all_.rank()), kDraws,
                                 static_cast<std::uint32_t>(step)};
-      const double slower =
-          1 + kJitter * normal_from(random.word(0), random.word(1))[0];
+      std::uint64_t operations = 0;
+      const auto slower = [&] {
+        const PhiloxBlock words = random.block(operations++);
+        return 1 + kJitter * normal_from(words[0], words[1])[0];
+      };
       std::vector<Task<>> tasks;
       is_there_.assign(servers_.size(), false);
       for (std::size_t p = 0; p < servers_.size(); ++p) {
@@ -112,7 +118,7 @@ class Rank {
         asks.send(setting_.workers + s, room(8));
       }
       for (const StepEvent& event : setting_.trace.events) {
-        co_await Pause(transport_, event.seconds * slower);
+        co_await Pause(transport_, event.seconds * slower());
         if (event.is_gradient) {
           tasks.push_back(send(push_[event.parameter],
                                servers_[event.parameter],
@@ -122,7 +128,7 @@ class Rank {
           while (!is_there_[event.parameter]) co_await changed_.next();
         }
       }
-      co_await Pause(transport_, setting_.trace.rest * slower);
+      co_await Pause(transport_, setting_.trace.rest * slower());
       ended.push_back(transport_.now());
       co_await asks.all();
       for (Task<>& task : tasks) co_await task;
@@ -130,15 +136,24 @@ class Rank {
   }
 
   Task<> receive(std::size_t parameter) {
-    co_await pull_[parameter].receive(servers_[parameter],
-                                      room(size_of(setting_, parameter)));
+    co_await receive(pull_[parameter], servers_[parameter],
+                     size_of(setting_, parameter));
     is_there_[parameter] = true;
     changed_.notify_all();
   }
 
   static Task<> send(Channel channel, int to, std::size_t bytes) {
-    Transfer sent = channel.send(to, room(bytes));
-    co_await sent;
+    for (std::size_t left = bytes; left > 0; left -= std::min(left, kSegment)) {
+      Transfer sent = channel.send(to, room(std::min(left, kSegment)));
+      co_await sent;
+    }
+  }
+
+  static Task<> receive(Channel channel, int from, std::size_t bytes) {
+    for (std::size_t left = bytes; left > 0; left -= std::min(left, kSegment)) {
+      Transfer came = channel.receive(from, room(std::min(left, kSegment)));
+      co_await came;
+    }
   }
 
   Task<> serve() {
@@ -178,7 +193,7 @@ class Rank {
       }
       if (!has_gradients()) continue;
       for (const std::size_t p : own) {
-        co_await push_[p].receive(worker, room(size_of(setting_, p)));
+        co_await receive(push_[p], worker, size_of(setting_, p));
       }
       ++pushed_;
       updated_.notify_all();
