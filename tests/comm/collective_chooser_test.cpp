@@ -146,6 +146,21 @@ TEST(Calibration, FindsTheSimulatedNetwork) {
   }
 }
 
+// Messages of up to the bucket pass at once, and only what is sent without a
+// pause shows the rate.
+TEST(Calibration, FindsTheRateBehindATokenBucket) {
+  SimWorld world(parse_topology("3@50us,100Mbit/s"), {.burst_bytes = 2 << 20});
+  std::vector<Topology> found(3);
+  world.run([&](Transport& transport) -> Task<> {
+    Communicator all(transport);
+    Topology topology = co_await calibrate(all, placement_of(all));
+    found[static_cast<std::size_t>(transport.rank())] = topology;
+  });
+  EXPECT_NEAR(found[0].levels[0].seconds_per_byte, 8e-8, 2e-9);
+  EXPECT_NEAR(found[0].levels[0].latency, 50e-6, 5e-6);
+  for (const Topology& topology : found) EXPECT_EQ(topology, found[0]);
+}
+
 // The smallest message alone takes longer than may be measured, and one size
 // is no line.
 TEST(Calibration, FindsASlowNetworkOfManyRanks) {

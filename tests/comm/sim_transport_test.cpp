@@ -134,6 +134,17 @@ TEST(SimTransport, TcpIsSlowedDownByLosses) {
   EXPECT_DOUBLE_EQ(time_of(flat(2), 14480, {{0, 1}}, options), 15.48e-3);
 }
 
+// 1 MB/s behind a bucket of 4,000 bytes: what finds no token waits for it, and
+// the bucket fills while nothing is sent.
+TEST(SimTransport, ATokenBucketLetsABurstThrough) {
+  SimWorldOptions options = sizes_only();
+  options.burst_bytes = 4000;
+  EXPECT_DOUBLE_EQ(time_of(flat(2), 4000, {{0, 1}}, options), 1e-3);
+  EXPECT_DOUBLE_EQ(time_of(flat(2), 5000, {{0, 1}}, options), 2e-3);
+  EXPECT_DOUBLE_EQ(time_of(flat(2), 5000, {{0, 1}, {0, 1}}, options), 7e-3);
+  EXPECT_DOUBLE_EQ(time_of(flat(3), 5000, {{0, 1}, {2, 1}}, options), 3e-3);
+}
+
 TEST(SimTransport, ABusyReceiverKeepsNoSenderWaiting) {
   SimWorld world(flat(3), sizes_only());
   std::vector<double> sent(3);

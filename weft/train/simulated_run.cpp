@@ -35,6 +35,7 @@ TrainResult train_simulated(const Recipe& recipe, const TrainerOptions& options,
        .tcp_timeout = simulate.tcp_timeout,
        .silence = simulate.silence,
        .most_delay = simulate.most_delay,
+       .burst_bytes = static_cast<double>(simulate.burst),
        .seed = seed,
        .failures = parse_failures(simulate.failures, topology.ranks())});
   SimulatedComputing computing(simulate.compute, seed);

@@ -10,6 +10,7 @@
 #include "weft/base/file.h"
 #include "weft/comm/codec/bytes.h"
 #include "weft/comm/collective/rooted.h"
+#include "weft/comm/collective/steady_rate.h"
 
 namespace weft {
 namespace {
@@ -22,20 +23,6 @@ constexpr double kMostSeconds = 1;  // on a slow network
 constexpr std::byte kMore{1};
 constexpr std::byte kEnough{2};
 constexpr std::size_t kTextBytes = 256;
-
-// The ranks 0, stride, 2 * stride, …, `size` of them.
-struct Circle {
-  int size = 1;
-  int stride = 1;
-
-  bool has(int rank) const {
-    return rank % stride == 0 && rank / stride < size;
-  }
-  // The one `steps` behind it, around the end.
-  int behind(int rank, int steps) const {
-    return (rank / stride + steps + size) % size * stride;
-  }
-};
 
 // A message goes around the circle: the least time of a hop, per size, for as
 // long as kMostSeconds allow. On the first of them, which decides when it is
@@ -81,6 +68,38 @@ Task<std::vector<Timing>> pass_around(Channel channel, Circle circle) {
   co_return timings;
 }
 
+// A segment that goes around soon enough, and shows the rate rather than the
+// latency; 0: none does.
+std::size_t segment_of(Circle circle, std::span<const Timing> timings) {
+  constexpr double kSoon = kMostSeconds / 4;
+  constexpr std::size_t kLeast = 2048;
+  constexpr std::size_t kMost = 262144;
+  std::size_t segment = 0;
+  for (const auto& [bytes, seconds] : timings) {
+    const auto size = static_cast<std::size_t>(bytes);
+    if (size < kLeast || size > kMost) continue;
+    if (seconds * std::max(circle.size, 16) <= kSoon) segment = size;
+  }
+  return segment;
+}
+
+// Single messages may pass in a burst. Where cards between hosts do not keep
+// that rate, it is what they keep that counts.
+Task<Level> kept_level(Channel channel, Circle circle,
+                       std::vector<Timing> timings) {
+  constexpr double kMuchSlower = 1.25;
+  Level level = fit_level(circle.size, timings);
+  // Sizes without bytes say nothing of when it is enough.
+  if (!channel.transport().carries_payload()) co_return level;
+  const double kept = co_await steady_seconds_per_byte(
+      channel, circle, segment_of(circle, timings), kMostSeconds);
+  if (kept > kMuchSlower * level.seconds_per_byte) {
+    level.seconds_per_byte = kept;
+    level.latency = timings.front().seconds;
+  }
+  co_return level;
+}
+
 // What is measured: one circle of each kind, for all that are like it.
 std::vector<Circle> circles_of(const Placement& placement, int ranks) {
   if (!placement.flat_because.empty()) return {{ranks, 1}};
@@ -100,8 +119,13 @@ Task<Topology> measure(Channel channel, std::vector<Circle> circles) {
   for (const Circle& circle : circles) {
     // The other ranks wait at the broadcast and leave the network alone.
     if (!circle.has(channel.rank())) continue;
-    const std::vector<Timing> timings = co_await pass_around(channel, circle);
-    measured.levels.push_back(fit_level(circle.size, timings));
+    std::vector<Timing> timings = co_await pass_around(channel, circle);
+    const bool is_of_one_host = &circle != &circles.back();
+    Level level = fit_level(circle.size, timings);
+    if (!is_of_one_host) {
+      level = co_await kept_level(channel, circle, std::move(timings));
+    }
+    measured.levels.push_back(level);
   }
   // It travels as text, which all then read alike.
   std::string text = channel.rank() == 0 ? to_string(measured) : "";

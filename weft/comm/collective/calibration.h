@@ -4,7 +4,10 @@
 // of each are measured by a message that goes around all ranks of the level,
 // or one of each host: the least time per size, and the line through the sizes
 // that is best by relative error. All are awake then, as in a collective: where
-// they share cores, a hop takes until its receiver has one.
+// they share cores, a hop takes until its receiver has one. Between hosts a
+// stream of messages follows (steady_rate.h): a card that keeps less than
+// single messages have shown, as behind a token bucket, has the rate that it
+// keeps.
 //
 // Threads: as Communicator.
 #pragma once
@@ -34,7 +37,8 @@ Placement placement_of(const Communicator& communicator);
 // Measures; all ranks return the same, that of rank 0. Ranks are numbered as
 // in `placement.order`. Entered by all ranks at the same point.
 // Cost: some tens of milliseconds on a fast network, about a second per level
-// on a slow one; where ten rounds of the smallest message take longer, so long.
+// on a slow one, and another between hosts; where ten rounds of the smallest
+// message take longer, so long.
 Task<Topology> calibrate(Communicator& communicator,
                          const Placement& placement);
 

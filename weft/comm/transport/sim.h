@@ -70,6 +70,9 @@ struct SimWorldOptions {
   // Messages arrive late by a random time of up to this (seconds), so that
   // those of different flows overtake each other.
   double most_delay = 0;
+  // A token bucket of so many bytes before each card: what finds tokens passes
+  // at once, the rest at the rate at which they come.
+  double burst_bytes = 0;
   std::uint64_t seed = 0;  // of losses and delays
   // Ranks that are lost, in seconds of the clock: what a function of
   // run_ranks() next waits for or computes is an Error(kUnavailable).

@@ -27,6 +27,7 @@ SimNetwork::SimNetwork(Topology topology, SimWorldOptions options)
     : topology_(std::move(topology)), options_(options) {
   WEFT_CHECK(options_.compute_speed > 0);
   WEFT_CHECK(options_.loss >= 0 && options_.loss < 1);
+  WEFT_CHECK(options_.burst_bytes >= 0);
   const int ranks = topology_.ranks();
   int units = ranks;
   for (const Level& level : topology_.levels) {
@@ -48,6 +49,7 @@ SimNetwork::SimNetwork(Topology topology, SimWorldOptions options)
     // share it.
     units /= level.size;
   }
+  bucket_full_.resize(static_cast<std::size_t>(simulator_.resources()));
   for (int rank = 0; rank < ranks; ++rank) {
     // Pauses of a rank take turns on its processor.
     processor_.push_back(simulator_.add_resource({}));
@@ -76,7 +78,7 @@ void SimNetwork::transmit(SimMessage& message, double release) {
                {.message = &message, .is_way_out = true, .rank = message.to});
     return;
   }
-  job.bytes = static_cast<double>(message.size);
+  job.bytes = bytes_beyond_burst(level, message.from, message.size);
   job.resources = {card_out(level, message.from)};
   const auto out = add_errand(
       job, {.message = &message, .is_way_out = true, .rank = message.to});
@@ -85,6 +87,19 @@ void SimNetwork::transmit(SimMessage& message, double release) {
   // Cut-through: the way in may begin as soon as the first byte has left.
   simulator_.add_start_dependency(out, in);
   message.halves = 2;
+}
+
+// Of a message that is handed over now: what the card takes time for. Tokens
+// are owed while messages wait, so that each waits for its own.
+double SimNetwork::bytes_beyond_burst(int level, int rank, std::size_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  const double rate = 1 / this->level(level).seconds_per_byte;
+  if (options_.burst_bytes == 0 || std::isinf(rate)) return size;
+  double& full = bucket_full_[static_cast<std::size_t>(card_out(level, rank))];
+  const double missing = std::max(0.0, full - simulator_.now()) * rate;
+  full = simulator_.now() + (missing + size) / rate;
+  return std::max(0.0, missing + size - options_.burst_bytes) -
+         std::max(0.0, missing - options_.burst_bytes);
 }
 
 bool SimNetwork::step(int not_resumed) {

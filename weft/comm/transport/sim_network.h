@@ -91,6 +91,7 @@ class SimNetwork {
     return first_card_[static_cast<std::size_t>(level)] +
            2 * topology_.unit_of(rank, level);
   }
+  double bytes_beyond_burst(int level, int rank, std::size_t bytes);
   void end(SimErrand errand, int not_resumed);
   void come_through(SimMessage& message);
   bool is_lost();
@@ -108,6 +109,7 @@ class SimNetwork {
   Simulator simulator_;
   std::vector<Simulator::ResourceId> first_card_;  // by level
   std::vector<Simulator::ResourceId> processor_;   // by rank
+  std::vector<double> bucket_full_;  // when each way out has all its tokens
   std::vector<std::unique_ptr<SimEndpoint>> endpoints_;
   std::vector<SimErrand> errands_;  // by job
   // Until when TCP keeps what ranks send each other, by sender and receiver.

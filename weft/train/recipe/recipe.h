@@ -162,6 +162,7 @@ struct SimulateRecipe {
   double tcp_timeout = 0;          // seconds
   double silence = 10e-3;          // seconds
   double most_delay = 0;           // seconds
+  std::int64_t burst = 0;          // bytes
   std::string failures;            // "3@10s": as in train/simulate/failures.h
 
   bool operator==(const SimulateRecipe&) const = default;

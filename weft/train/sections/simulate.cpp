@@ -35,6 +35,10 @@ const Fields<SimulateRecipe>& simulate_fields() {
       field<&R::most_delay>("most_delay",
                             "by which a message may come later, at random",
                             {.range = kNotNegative, .unit = "seconds"}),
+      field<&R::burst>("burst",
+                       "that a link lets through at once, as a token bucket "
+                       "does, before its rate holds",
+                       {.range = kNotNegative, .unit = "bytes"}),
       field<&R::failures>("failures",
                           "\"3@10s, 5@20s\": ranks that are lost, and when")};
   return fields;
