@@ -3,6 +3,7 @@
 #include <latch>
 #include <mutex>
 
+#include "tests/support/tcp_proxy.h"
 #include "tests/support/tcp_ranks.h"
 #include "tests/support/transport_checks.h"
 
@@ -84,6 +85,34 @@ void say(Socket& socket, const std::string& text) {
   pollfd wanted[] = {{socket.get(), POLLOUT, 0}};
   tcp::wait_for(wanted, 60);
   socket.send(std::as_bytes(std::span(text)));
+}
+
+// Rank 1 of three is where the proxy passes rank 2 on to, and nowhere else that
+// rank 2 knows of.
+TEST(TcpMeeting, ARankIsReachedWhereItSays) {
+  const int port = test::free_port();
+  test::TcpProxy outside(test::any_port().with_port(port));
+  const std::vector<MeetingOptions> options{
+      {.ranks = 3, .key = test::test_key()},
+      {.rank = 1,
+       .ranks = 3,
+       .key = test::test_key(),
+       .port = port,
+       .reached_at = outside.address()},
+      {.rank = 2, .ranks = 3, .key = test::test_key()}};
+  Socket door = Socket::listen(test::any_port());
+  const tcp::Address first = door.here();
+  std::vector<std::thread> threads;
+  for (const MeetingOptions& own : options) {
+    threads.emplace_back([&] {
+      tcp::TcpTransport transport(own.rank == 0
+                                      ? tcp::meet_as_first(std::move(door), own)
+                                      : tcp::meet_at(first, own));
+      add_up(transport);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(outside.heard().size(), 0u);
 }
 
 TEST(TcpMeeting, RanksMeetWithAKeyAndWithout) {

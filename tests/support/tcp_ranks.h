@@ -21,6 +21,12 @@ inline tcp::Address any_port() {
   return tcp::Address::of_numbers("127.0.0.1:0");
 }
 
+// One at which nobody listens.
+inline int free_port() {
+  const std::string text = tcp::Socket::listen(any_port()).here().text();
+  return std::stoi(text.substr(text.rfind(':') + 1));
+}
+
 // Runs `body` as each of the ranks, and gives what each has thrown, as text.
 // Rank 0 listens at a port of the system's choice; the others call `front`,
 // which may be in front of it.

@@ -30,13 +30,13 @@ Doors open_doors(const Address& here, const MeetingOptions& options) {
   // Another program may receive datagrams at a port that is free for us.
   constexpr int kAttempts = 16;
   for (int attempt = 1;; ++attempt) {
-    Doors doors{Socket::listen(here.with_port(0)), std::nullopt};
+    Doors doors{Socket::listen(here.with_port(options.port)), std::nullopt};
     if (!options.sends_datagrams) return doors;
     try {
       doors.datagrams = DatagramSocket::bind(doors.door.here());
       return doors;
     } catch (const Error&) {
-      if (attempt == kAttempts) throw;
+      if (options.port != 0 || attempt == kAttempts) throw;
     }
   }
 }
@@ -222,7 +222,8 @@ Company meet_at(const Address& first, const MeetingOptions& options) {
   // Where the first rank is reached from, others reach this one.
   Socket to_first = connect(first, 0, until, options);
   Doors doors = open_doors(to_first.here(), options);
-  const Member introduction{host_name(), doors.door.here().text()};
+  const Address outside = options.reached_at.value_or(doors.door.here());
+  const Member introduction{host_name(), outside.text()};
   company.connections.push_back(
       greet(std::move(to_first), 0, self, introduction, until));
   const auto members =

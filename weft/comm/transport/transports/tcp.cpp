@@ -24,6 +24,19 @@ std::optional<Refusal> tcp_declines(const Options& options) {
                    "ranks are counted from 0",
                    fmt::format("rank=0 to rank={}", ranks - 1)};
   }
+  const auto& reached_at = option<std::string>(options, "reached_at");
+  if (rank == 0 && (integer(options, "port") != 0 || !reached_at.empty())) {
+    return Refusal{"port and reached_at at rank 0",
+                   "it listens at `first`, which others may write as they "
+                   "reach it",
+                   "leave them out there"};
+  }
+  if (!reached_at.empty() && integer(options, "port") == 0) {
+    return Refusal{"reached_at without port",
+                   "what is passed on to this rank must come to a port that "
+                   "is known beforehand",
+                   "port=7071"};
+  }
   const auto& first = option<std::string>(options, "first");
   if (Address::look_up(first).is_loopback() ||
       tcp::find_run_key(option<std::string>(options, "key"))) {
@@ -38,12 +51,17 @@ std::optional<Refusal> tcp_declines(const Options& options) {
 
 std::unique_ptr<LocalRanks> open_tcp(const Options& options, const Say& say) {
   const Address first = Address::look_up(option<std::string>(options, "first"));
+  const auto& reached_at = option<std::string>(options, "reached_at");
   const tcp::MeetingOptions meeting{
       .rank = integer(options, "rank"),
       .ranks = integer(options, "ranks"),
       .run = option<std::string>(options, "run"),
       .key = tcp::find_run_key(option<std::string>(options, "key")),
       .timeout = option<double>(options, "timeout"),
+      .port = integer(options, "port"),
+      .reached_at = reached_at.empty()
+                        ? std::nullopt
+                        : std::optional(Address::look_up(reached_at)),
       .sends_datagrams = option<bool>(options, "datagrams"),
       .datagram_times = {.silence = option<double>(options, "silence"),
                          .pause = option<double>(options, "pause")},
@@ -138,6 +156,16 @@ void register_transport_tcp(TransportRegistry& transports) {
                     .summary = "how long ranks wait for each other to come",
                     .range = {.least = 0, .is_open_below = true},
                     .unit = "seconds"},
+                   {.name = "port",
+                    .value = std::int64_t{0},
+                    .summary = "at which a rank other than 0 listens; 0: one "
+                               "that the system chooses",
+                    .range = {.least = 0, .most = 65535}},
+                   {.name = "reached_at",
+                    .value = std::string(),
+                    .summary = "where others reach that port: \"HOST:PORT\", "
+                               "the outside of a NAT; empty: as rank 0 is "
+                               "reached from here"},
                    {.name = "datagrams",
                     .value = false,
                     .summary = "whether messages that may arrive in part go "
