@@ -89,6 +89,19 @@ std::string rule_text(const AggregationRuleDef& def) {
   return def.name + (wrong == def.options.end() ? "" : "(f=0)");
 }
 
+// Policies, and those that may go on without all as they do then.
+std::vector<std::string> policies() {
+  std::vector<std::string> result;
+  for (const SyncPolicyDef& def : sync_policy_registry().all()) {
+    result.push_back(def.name);
+    if (std::ranges::find(def.options, "quorum", &OptionSpec::name) !=
+        def.options.end()) {
+      result.push_back(def.name + "(quorum=2)");
+    }
+  }
+  return result;
+}
+
 // Pipelines that stand for the kinds of codecs there are, and each sparsifier.
 std::vector<std::pair<std::string, std::string>> codecs() {
   std::vector<std::pair<std::string, std::string>> result;
@@ -134,7 +147,7 @@ SyncRecipe small_recipe() {
 TEST(AllPairs, OfOrdersAreRunOrRefused) {
   set_thread_count(1);
   std::set<std::string> run;
-  for (const std::string& policy : names(sync_policy_registry())) {
+  for (const std::string& policy : policies()) {
     for (const std::string& order : names(sync_order_registry())) {
       for (int choice = 0; choice < 32; ++choice) {
         SyncRecipe recipe = small_recipe();
@@ -151,9 +164,13 @@ TEST(AllPairs, OfOrdersAreRunOrRefused) {
     }
   }
   std::size_t pairs = 0;
-  for (const SyncPolicyDef& def : sync_policy_registry().all()) {
+  for (const std::string& policy : policies()) {
+    SyncRecipe recipe;
+    recipe.policy = policy;
     // Where nothing travels there is no order but the default.
-    pairs += def.shares_model ? 1 : names(sync_order_registry()).size();
+    pairs += policy_of(recipe).def->shares_model
+                 ? 1
+                 : names(sync_order_registry()).size();
   }
   EXPECT_EQ(run.size(), pairs);
 }
@@ -164,7 +181,7 @@ TEST(AllPairs, AreRunOrRefused) {
   int refused = 0;
   const std::vector<std::string> orders = names(sync_order_registry());
   std::size_t number = 0;
-  for (const std::string& policy : names(sync_policy_registry())) {
+  for (const std::string& policy : policies()) {
     for (const AggregationRuleDef& rule : aggregation_rule_registry().all()) {
       for (const std::string& collective : names(collective_registry())) {
         for (const auto& [sparsify, codec] : codecs()) {
