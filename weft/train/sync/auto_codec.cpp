@@ -66,11 +66,17 @@ double break_even(const CodecSpeed& speed, const CodecSpeed& none,
 std::vector<float> sample_gradient(std::uint32_t step, double power) {
   const RandomStream random{1, 7, step};
   std::vector<float> values(kSampleSize);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const PhiloxBlock block = random.block(i);
-    const float normal = normal_from(block[0], block[1])[0];
-    values[i] = std::copysign(
-        std::pow(std::abs(normal), static_cast<float>(power)), normal);
+  static_assert(kSampleSize % 4 == 0);
+  for (std::size_t i = 0; i < values.size(); i += 4) {
+    const PhiloxBlock block = random.block(i / 4);
+    for (std::size_t pair = 0; pair < 4; pair += 2) {
+      const auto normals = normal_from(block[pair], block[pair + 1]);
+      for (std::size_t k = 0; k < 2; ++k) {
+        values[i + pair + k] = std::copysign(
+            std::pow(std::abs(normals[k]), static_cast<float>(power)),
+            normals[k]);
+      }
+    }
   }
   return values;
 }
