@@ -64,7 +64,8 @@ def small(where: Setting) -> Bench:
             "peer_name": "one worker, the same batches",
             "ratio": median(ratios), "low": ratios[0], "high": ratios[-1],
             "note": marked(where, f"{epochs} epochs, saved after each and "
-                           f"measured after 20; {EXAMPLES} or {EXAMPLES + 1} examples of a "
+                           f"measured after 20; {EXAMPLES} or "
+                           f"{EXAMPLES + 1} examples of a "
                            f"worker in a step, alone {EXAMPLES}; processor time "
                            "of the whole command")}}
 

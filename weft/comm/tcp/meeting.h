@@ -28,9 +28,9 @@ struct MeetingOptions {
   // Without one, only addresses that this machine alone reaches are dialled.
   std::optional<RunKey> key = {};
   double timeout = 60;  // seconds
-  // Of any other rank than the first: the port at which it listens, 0 for one
-  // that the system chooses, and where others reach that, if not there: the
-  // outside of what translates addresses.
+  // Any other rank than the first listens at this port, 0 for one that the
+  // system chooses; and others reach it there, or where it says: at the outside
+  // of what translates addresses.
   int port = 0;
   std::optional<Address> reached_at = {};
   // Whether messages that may arrive in part go as datagrams, and when.

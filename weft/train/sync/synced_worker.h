@@ -117,7 +117,7 @@ class SyncedWorker : public Worker {
   StepDescription description_;
   WorkerState model_;
   BucketLayout layout_;
-  // Of an order that is another in each; else null.
+  // Those of a step, where the order is another in each; else null.
   std::function<std::vector<int>(std::int64_t step)> priorities_of_step_;
   std::vector<std::size_t> unread_;  // buckets with one that no step reads
   std::string chosen_;               // how "auto" was settled, for people
