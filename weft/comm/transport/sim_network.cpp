@@ -89,8 +89,8 @@ void SimNetwork::transmit(SimMessage& message, double release) {
   message.halves = 2;
 }
 
-// Of a message that is handed over now: what the card takes time for. Tokens
-// are owed while messages wait, so that each waits for its own.
+// A message that is handed over now takes the card's time for so many bytes.
+// Tokens are owed while messages wait, so that each waits for its own.
 double SimNetwork::bytes_beyond_burst(int level, int rank, std::size_t bytes) {
   const auto size = static_cast<double>(bytes);
   const double rate = 1 / this->level(level).seconds_per_byte;
