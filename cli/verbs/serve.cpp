@@ -6,31 +6,14 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kProgram = "weft-serve";
-
-void serve(const std::vector<std::string>& words) {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe")
-                           .replace_filename(kProgram);
-  std::vector<char*> arguments{const_cast<char*>(program.c_str())};
-  for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));
-  }
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  throw Error(ErrorCode::kUnavailable, program.string(), "cannot be run: {}",
-              std::strerror(errno))
-      .hint(
-          "in a clone bin/weft serve builds it, with the packages that it "
-          "needs; a wheel has it that tools/wheel.sh made");
-}
-
 void add_serve(CLI::App& verb) {
   // What follows is the server's to read, --help too.
   verb.set_help_flag();
   verb.prefix_command();
   verb.callback([&verb] {
     become("weft-serve", verb.remaining(),
-           "bin/weft serve builds it, with the packages that it needs");
+           "in a clone bin/weft serve builds it, with the packages that it "
+           "needs; a wheel has it that tools/wheel.sh made");
   });
 }
 

@@ -8,7 +8,7 @@ import zipfile
 
 # Unpacked. Of it oneDNN has 40, and OpenBLAS 38 (docs/embedding.md).
 MOST_MB = 140
-PROGRAMS = ("weft", "weft-serve", "weft-replica")
+PROGRAMS = ("weft", "weft-books", "weft-serve", "weft-replica")
 # Each is there once: what brings a second LAPACK or a second Weft is found here.
 ONCE = (r"libopenblas", r"libdnnl", r"libweft\b", r"_weft\.")
 # They are loaded when they are first needed, or not used.

@@ -31,7 +31,7 @@ std::vector<NamedTensor> zeros_like(const std::vector<NamedTensor>& tensors) {
 std::vector<NamedTensor> SyncedWorker::gradients(const Batch& batch,
                                                  const WorkerStep& step) {
   // On a virtual clock it would cost a time that no run without it takes.
-  if (is_private_ || computing_ != nullptr) return {};
+  if (privacy_ || computing_ != nullptr) return {};
   // The parameters are those that the step begins with.
   settle_all();
   const double share = share_of(batch, step.number);

@@ -125,7 +125,6 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       overlaps_(recipe.overlap && sends_gradients_ &&
                 !(privacy && privacy->own)),
       overlaps_forward_(recipe.overlap_forward),
-      is_private_(privacy.has_value()),
       missing_(layout_.buckets().size()),
       exchanges_(layout_.buckets().size()) {
   // Mistakes of the recipe are told before anything is exchanged.
@@ -373,7 +372,6 @@ double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
 }
 
 double SyncedWorker::share_of(const Batch& batch, std::int64_t step) {
-  if (!sends_gradients_) return 1;
   // How many have joined is nobody's business.
   if (privacy_ && privacy_->own) return 1.0 / roles_.workers();
   const auto count = description_.task()->count_predictions();

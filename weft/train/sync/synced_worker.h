@@ -133,7 +133,6 @@ class SyncedWorker : public Worker {
   bool sends_gradients_;
   bool overlaps_;
   bool overlaps_forward_;
-  bool is_private_;
 
   SyncStep step_;
   MeasureSums measured_;              // of its part
