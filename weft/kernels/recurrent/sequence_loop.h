@@ -26,7 +26,7 @@ using weft::recurrent::Sequence;
 using weft::recurrent::SequenceFunction;
 using weft::recurrent::SequenceShape;
 
-// Of the sums of one gate (LoopParameters::chains).
+// The most chains that sums of a gate have (LoopParameters::chains).
 inline constexpr std::size_t kMostChains = 4;
 // Sums that live in registers, with a few more for what is multiplied.
 #if HWY_TARGET == HWY_AVX2
