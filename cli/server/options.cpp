@@ -195,8 +195,7 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
   app.add_option("--body", http.most_body_bytes, "bytes of a request at most")
       ->capture_default_str()
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
-  app.add_option("--http-threads", http.threads,
-                 "that read and write HTTP")
+  app.add_option("--http-threads", http.threads, "that read and write HTTP")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   app.add_option("--log-requests", request_file,

@@ -22,8 +22,9 @@ Fields fields_from_words(const TransactionDef& def,
 Transaction next_transaction(Market& market, const SigningKey& key,
                              std::string_view what, Fields fields);
 
-// That tells the secret which draws the stages of a job that are computed again:
-// a payer's, as challenge.h makes it of the key. Throws as next_secret().
+// That tells the secret which draws the stages of a job that are computed
+// again: a payer's, as challenge.h makes it of the key. Throws as
+// next_secret().
 Transaction next_reveal(Market& market, const SigningKey& payer,
                         std::int64_t job);
 

@@ -6,8 +6,7 @@
 namespace weft {
 
 void register_verb_gate(cli::VerbRegistry& verbs) {
-  verbs.add(
-      cli::gate_verb([](CLI::App& verb) { verb.require_subcommand(1); }));
+  verbs.add(cli::gate_verb([](CLI::App& verb) { verb.require_subcommand(1); }));
 }
 
 }  // namespace weft
