@@ -61,17 +61,17 @@ TEST(Calibrate, FindsTheCostsOfAKnownMachine) {
 TEST(Calibrate, RefusesTimesOfThreadsThatTookTurns) {
   CoherenceCosts costs;
   costs.transfer_ns = 0;
-  test::expect_error(ErrorCode::kUnavailable,
-                     {"did not run at the same time", "no other work"},
-                     [&] { calibration_of(times_of(costs, 2), costs); });
+  weft::test::expect_error(ErrorCode::kUnavailable,
+                           {"did not run at the same time", "no other work"},
+                           [&] { calibration_of(times_of(costs, 2), costs); });
 }
 
 // How much, only a quiet machine can tell; what must hold on any is that all
 // was measured, or that a busy one is told.
 TEST(Calibrate, LeavesNothingUnmeasured) {
   if (std::thread::hardware_concurrency() < 2) {
-    test::expect_error(ErrorCode::kUnavailable, {"takes two"},
-                       [] { calibrate(); });
+    weft::test::expect_error(ErrorCode::kUnavailable, {"takes two"},
+                             [] { calibrate(); });
     return;
   }
   Calibration found;

@@ -110,8 +110,8 @@ TEST(ConflictPolicies, TheOracleWaitsOnlyWhereThatIsCheaper) {
   EXPECT_EQ(decide("oracle", conflict).delay_ns, 499);
   conflict.mean_remaining_ns = 501;
   EXPECT_EQ(decide("oracle", conflict).delay_ns, 0);
-  test::expect_error(ErrorCode::kInvalidArgument, {"not known"},
-                     [] { decide("oracle", kConflict); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"not known"},
+                           [] { decide("oracle", kConflict); });
 }
 
 TEST(ConflictPolicies, TheHybridLetsTheCheaperOneDie) {
@@ -168,8 +168,8 @@ TEST(ConflictPolicies, RefuseWhatCannotBe) {
   for (const char* name :
        {"deterministic", "random", "random-mean", "hybrid", "karma"}) {
     const auto refused = [&](ConflictInfo conflict, const char* what) {
-      test::expect_error(ErrorCode::kInvalidArgument, {what},
-                         [&] { decide(name, conflict); });
+      weft::test::expect_error(ErrorCode::kInvalidArgument, {what},
+                               [&] { decide(name, conflict); });
     };
     refused({.self_cost_ns = -1, .owner_cost_ns = -1, .can_kill_owner = true},
             "cannot cost");
@@ -178,11 +178,12 @@ TEST(ConflictPolicies, RefuseWhatCannotBe) {
   }
   ConflictInfo conflict = kConflict;
   conflict.mean_remaining_ns = -5;
-  test::expect_error(ErrorCode::kInvalidArgument, {"below 0"},
-                     [&] { decide("random-mean", conflict); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"did you mean 'random'"},
-                     [] { make_conflict_policy("randon"); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"0 or more"}, [] {
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"below 0"},
+                           [&] { decide("random-mean", conflict); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument,
+                           {"did you mean 'random'"},
+                           [] { make_conflict_policy("randon"); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"0 or more"}, [] {
     make_conflict_policy("fixed", {{"delay_ns", -1.0}});
   });
 }

@@ -232,8 +232,8 @@ TEST(DelayLaw, LimitsKeepTheirDigits) {
 
 TEST(DelayLaw, RefusesWhatIsNoConflict) {
   const auto refused = [](const Stakes& stakes, const char* what) {
-    test::expect_error(ErrorCode::kInvalidArgument, {what},
-                       [&] { DelayLaw::worst_case(stakes); });
+    weft::test::expect_error(ErrorCode::kInvalidArgument, {what},
+                             [&] { DelayLaw::worst_case(stakes); });
   };
   refused({.abort_cost = 1, .chain = 1}, "no conflict");
   refused({.abort_cost = -1}, "cannot cost");
@@ -241,8 +241,8 @@ TEST(DelayLaw, RefusesWhatIsNoConflict) {
           "cannot cost");
   refused({.abort_cost = std::numeric_limits<double>::infinity()},
           "cannot cost");
-  test::expect_error(ErrorCode::kInvalidArgument, {"below 0"},
-                     [] { DelayLaw::best({.abort_cost = 1}, -1); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"below 0"},
+                           [] { DelayLaw::best({.abort_cost = 1}, -1); });
 }
 
 // Section 3.4: conflicts whose expected cost is at most twice the least make a
@@ -282,8 +282,8 @@ TEST(SkiRental, PaysAtMostItsRatio) {
   }
   EXPECT_NEAR(paid / 100000 / 12, kE / (kE - 1), 0.02);
   EXPECT_TRUE(SkiRental({.price = 30, .rent = 3, .mean = 1}).law().uses_mean());
-  test::expect_error(ErrorCode::kInvalidArgument, {"cost something"},
-                     [] { SkiRental({.price = 1, .rent = 0}); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"cost something"},
+                           [] { SkiRental({.price = 1, .rent = 0}); });
 }
 
 }  // namespace

@@ -220,24 +220,24 @@ TEST(Adversaries, SkewMakesThreadsUnequal) {
 }
 
 TEST(Adversaries, RefuseWhatTheyDoNotKnow) {
-  test::expect_error(ErrorCode::kInvalidArgument, {"freese", "freeze"},
-                     [] { make_adversary("freese"); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"delay"}, [] {
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"freese", "freeze"},
+                           [] { make_adversary("freese"); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"delay"}, [] {
     make_adversary("freeze", {{"delay", std::int64_t{-1}}});
   });
 }
 
 TEST(ScheduledSgd, RefusesWhatMakesNoSense) {
   const auto refused = [](const ScheduleOptions& options, const char* why) {
-    test::expect_error(ErrorCode::kInvalidArgument, {why},
-                       [&] { on_line("round_robin", {}, options); });
+    weft::test::expect_error(ErrorCode::kInvalidArgument, {why},
+                             [&] { on_line("round_robin", {}, options); });
   };
   refused({.threads = 0}, "0 threads");
   refused({.rate = 0}, "rate");
   refused({.epochs = 0}, "0 epochs");
   refused({.block = 0}, "0 entries");
   // Above 2 / L it diverges, until it is no number.
-  test::expect_error(ErrorCode::kNumeric, {"no number"}, [] {
+  weft::test::expect_error(ErrorCode::kNumeric, {"no number"}, [] {
     on_line("round_robin", {}, {.iterations = 20'000, .rate = 3});
   });
   EXPECT_EQ(on_line("round_robin", {}, {.iterations = 0}).x[0], 1);
@@ -263,16 +263,16 @@ TEST(SgdBounds, AreTheHandValues) {
 }
 
 TEST(SgdBounds, RefuseConstantsThatCannotBe) {
-  test::expect_error(ErrorCode::kInvalidArgument, {"convexity"},
-                     [] { sequential_bound({.convexity = 0}, 0.1); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"theta"},
-                     [] { sequential_bound({.slack = 2}, 0.1); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"failure"},
-                     [] { sequential_bound({}, 0); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"delay"},
-                     [] { hogwild_bound({}, 0.1, -1); });
-  test::expect_error(ErrorCode::kInvalidArgument, {"rate"},
-                     [] { freeze_threshold(1); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"convexity"},
+                           [] { sequential_bound({.convexity = 0}, 0.1); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"theta"},
+                           [] { sequential_bound({.slack = 2}, 0.1); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"failure"},
+                           [] { sequential_bound({}, 0); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"delay"},
+                           [] { hogwild_bound({}, 0.1, -1); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"rate"},
+                           [] { freeze_threshold(1); });
 }
 
 // Runs at the rate of the bound fail at most as often as it says.

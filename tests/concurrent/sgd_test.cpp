@@ -187,12 +187,14 @@ class Broken final : public SgdProblem<double> {
 TEST(Sgd, AGradientThatIsNoNumberEndsAllThreads) {
   for (const UpdateKind kind : kShared) {
     std::vector<double> x(2);
-    test::expect_error(ErrorCode::kNumeric, {"sample 100", "no number"}, [&] {
-      // Without the flag the others would run for hours.
-      run_epoch_sgd<double>(
-          Broken(false), x,
-          {.kind = kind, .threads = 4, .iterations = std::uint64_t{1} << 50U});
-    });
+    weft::test::expect_error(
+        ErrorCode::kNumeric, {"sample 100", "no number"}, [&] {
+          // Without the flag the others would run for hours.
+          run_epoch_sgd<double>(Broken(false), x,
+                                {.kind = kind,
+                                 .threads = 4,
+                                 .iterations = std::uint64_t{1} << 50U});
+        });
     // Nothing of it was added.
     EXPECT_EQ(x[1], 0);
   }
@@ -200,11 +202,11 @@ TEST(Sgd, AGradientThatIsNoNumberEndsAllThreads) {
 
 TEST(Sgd, WhatAWorkerThrowsIsThrownOnce) {
   std::vector<double> x(2);
-  test::expect_error(ErrorCode::kDataLoss, {"broken", "sample 100"}, [&] {
+  weft::test::expect_error(ErrorCode::kDataLoss, {"broken", "sample 100"}, [&] {
     run_epoch_sgd<double>(
         Broken(true), x, {.threads = 3, .iterations = std::uint64_t{1} << 50U});
   });
-  test::expect_error(ErrorCode::kDataLoss, {"broken", "sample 100"}, [&] {
+  weft::test::expect_error(ErrorCode::kDataLoss, {"broken", "sample 100"}, [&] {
     run_full_sgd<double>(
         Broken(true), x,
         {.epoch = {.threads = 3, .iterations = std::uint64_t{1} << 50U},
@@ -216,8 +218,8 @@ TEST(Sgd, RefusesWhatMakesNoSense) {
   const Quadratic<double> line(1);
   std::vector<double> x(1);
   const auto refused = [&](const SgdOptions& options, const char* why) {
-    test::expect_error(ErrorCode::kInvalidArgument, {why},
-                       [&] { run_epoch_sgd<double>(line, x, options); });
+    weft::test::expect_error(ErrorCode::kInvalidArgument, {why},
+                             [&] { run_epoch_sgd<double>(line, x, options); });
   };
   refused({.threads = 0}, "0 threads");
   refused({.rate = 0}, "rate of 0");
@@ -227,10 +229,10 @@ TEST(Sgd, RefusesWhatMakesNoSense) {
   refused({.kind = UpdateKind::kRoundRobin, .batch = 2}, "2 iterations");
   x.resize(2);
   refused({}, "2 entries");
-  test::expect_error(ErrorCode::kInvalidArgument, {"hogwyld", "hogwild"},
-                     [] { update_kind("hogwyld"); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"hogwyld", "hogwild"},
+                           [] { update_kind("hogwyld"); });
   x.resize(1);
-  test::expect_error(ErrorCode::kInvalidArgument, {"0 epochs"}, [&] {
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"0 epochs"}, [&] {
     run_full_sgd<double>(line, x, {.epoch = {}, .epochs = 0});
   });
 }

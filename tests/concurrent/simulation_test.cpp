@@ -432,7 +432,7 @@ TEST(Simulation, HandlersOfDifferentThreadsDoNotMix) {
 TEST(Simulation, EndsWhenThreadsWaitForever) {
   Word word;
   Simulation simulation({.costs = kCosts, .cores = 2, .most_ns = 10000});
-  test::expect_error(ErrorCode::kExhausted, {"2 threads"}, [&] {
+  weft::test::expect_error(ErrorCode::kExhausted, {"2 threads"}, [&] {
     simulation.run(2, [&](int) {
       while (word->load() == 0) M::pause();
     });
@@ -444,15 +444,15 @@ TEST(Simulation, EndsWhenThreadsWaitForever) {
 
 TEST(Simulation, RefusesWhatItCannotSimulate) {
   const auto refused = [](const SimulationOptions& options, const char* what) {
-    test::expect_error(ErrorCode::kInvalidArgument, {what},
-                       [&] { const Simulation simulation(options); });
+    weft::test::expect_error(ErrorCode::kInvalidArgument, {what},
+                             [&] { const Simulation simulation(options); });
   };
   refused({.cores = 0}, "cores");
   refused({.cores = 129}, "cores");
   refused({.costs = {.load_ns = -1}}, "load_ns");
   Simulation simulation({});
-  test::expect_error(ErrorCode::kInvalidArgument, {"threads"},
-                     [&] { simulation.run(0, [](int) {}); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"threads"},
+                           [&] { simulation.run(0, [](int) {}); });
 }
 
 TEST(SimulatedAtomic, DoesWhatStdAtomicDoes) {

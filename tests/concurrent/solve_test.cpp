@@ -104,7 +104,7 @@ TEST(Solve, TakesPrioritiesFromDegreesAndFiles) {
   EXPECT_EQ(chosen(kIndependentSet, "low-degree").back(), 3U);
   EXPECT_EQ(chosen(kMatching, "low-degree"), (Rows{0, 3, 1, 2}));
 
-  const test::TemporaryFolder folder;
+  const weft::test::TemporaryFolder folder;
   const std::string vertices = (folder.path() / "vertices").string();
   write_file(vertices, "2\n1\n0\n3\n");
   EXPECT_EQ(chosen(kIndependentSet, "file:" + vertices), (Rows{2, 3}));
@@ -117,7 +117,7 @@ TEST(Solve, TakesPrioritiesFromDegreesAndFiles) {
 
 TEST(Solve, RefusesPrioritiesThatDoNotFit) {
   const NamedEdges graph = parse_edge_list("0 1\n1 2\n", "graph");
-  const test::TemporaryFolder folder;
+  const weft::test::TemporaryFolder folder;
   const std::string path = (folder.path() / "order").string();
   const auto refuses = [&](ErrorCode code, const SolveOptions& options,
                            std::initializer_list<std::string> parts) {

@@ -121,18 +121,20 @@ TEST(TransactionSimulator, TuningFindsTheBestFixedDelay) {
 TEST(TransactionSimulator, RefusesWhatItCannotSimulate) {
   const auto refused = [](const TransactionWorkload& workload,
                           const TransactionOptions& options) {
-    test::expect_error(ErrorCode::kInvalidArgument, {"simulate_transactions"},
-                       [&] { simulate(workload, "random", options); });
+    weft::test::expect_error(ErrorCode::kInvalidArgument,
+                             {"simulate_transactions"},
+                             [&] { simulate(workload, "random", options); });
   };
   refused(steady(1, 2, 1, 1), {});
   refused(steady(1, 1, 1, 1), {.cores = 0});
   refused(steady(1, 1, 1, 1), {.time = 0});
   refused(steady(1, 1, 1, 1), {.cleanup = 0});
-  test::expect_error(ErrorCode::kInvalidArgument, {"no policy"}, [] {
+  weft::test::expect_error(ErrorCode::kInvalidArgument, {"no policy"}, [] {
     simulate_transactions(transaction_workload("stack"), {});
   });
-  test::expect_error(ErrorCode::kInvalidArgument, {"did you mean 'stack'"},
-                     [] { transaction_workload("stak"); });
+  weft::test::expect_error(ErrorCode::kInvalidArgument,
+                           {"did you mean 'stack'"},
+                           [] { transaction_workload("stak"); });
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace weft::simulate_test {
 namespace {
 
 using test::message_of;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class SimulateTest : public ::testing::Test, public test::TrainingRuns {
  protected:
