@@ -267,9 +267,10 @@ class Sleeper final : public SgdProblem<double> {
 TEST(FullSgd, WhoSleepsInAnOldEpochChangesNoLaterOne) {
   // An update of epoch e adds 2^-e. The sleeper takes the first iteration, and
   // with it the rest of its batch of 4, which it finds when it wakes in the
-  // third epoch.
+  // last epoch. In one before, what it has under way when the other goes on
+  // could be missing in the next one's copy.
   constexpr std::uint64_t kIterations = 40;
-  const Sleeper sleeper(2 * kIterations + 20);
+  const Sleeper sleeper(3 * kIterations + 20);
   std::vector<double> x(1);
   const SgdRun run =
       run_full_sgd<double>(sleeper, x,

@@ -23,5 +23,13 @@ TEST(StmOrdersSlow, TwoWritersAndAWitness) {
   expect_right<Warm<Skew>>(3, kAllOrders, small(ClockKind::kGv4), 3);
 }
 
+TEST(StmOrdersSlow, FirstTransactionsWithKills) {
+  expect_right<OneAttemptEach>(2, at_most_switches(3), with_kills(), 2);
+}
+
+TEST(StmOrdersSlow, ThreeCommitsWithKills) {
+  expect_right<OneAttemptEach>(3, at_most_switches(2), with_kills(), 3);
+}
+
 }  // namespace
 }  // namespace weft::concurrent::stm_orders_slow_test

@@ -60,14 +60,6 @@ TEST(StmOrders, WhoReadsWhatTheOtherWritesWithKills) {
   expect_right<Warm<Skew>>(2, kAllOrders, with_kills(), 2);
 }
 
-TEST(StmOrders, FirstTransactionsWithKills) {
-  expect_right<OneAttemptEach>(2, at_most_switches(3), with_kills(), 2);
-}
-
-TEST(StmOrders, ThreeCommitsWithKills) {
-  expect_right<OneAttemptEach>(3, at_most_switches(2), with_kills(), 3);
-}
-
 template <class WrongClock>
 Exploration explore_skew() {
   return explore(2, [] {

@@ -93,10 +93,13 @@ class EpochSgd {
         this->template work_as<kKind>(thread, sum);
       });
     } catch (...) {
-      has_stopped_->store(1, std::memory_order_relaxed);
+      stop();
       throw;
     }
   }
+
+  // All threads end before their next iteration.
+  void stop() { has_stopped_->store(1, std::memory_order_relaxed); }
 
   const SharedVector<Number, M>& shared() const { return shared_; }
 

@@ -64,12 +64,19 @@ class FullSgd {
         own.resize(problem_.dimensions());
         sum = own;
       }
-      // What fails in one epoch must end all that would come.
-      if (has_failed_->load(std::memory_order_relaxed) != 0) return;
+      Epoch& epoch = enter(e);
+      // What fails in one epoch must end all others. Either this thread sees
+      // that one has failed, or whoever failed sees the epoch that it entered:
+      // all four accesses are in one order.
+      if (has_failed_->load(std::memory_order_seq_cst) != 0) return;
       try {
-        enter(e).sgd.work(thread, sum);
+        epoch.sgd.work(thread, sum);
       } catch (...) {
-        has_failed_->store(1, std::memory_order_relaxed);
+        has_failed_->store(1, std::memory_order_seq_cst);
+        for (auto& each : epochs_) {
+          if (Epoch* entered = each.load(std::memory_order_seq_cst))
+            entered->sgd.stop();
+        }
         throw;
       }
     }
@@ -116,7 +123,7 @@ class FullSgd {
 
   // The first thread that comes makes it; of several that come at once, one.
   Epoch& enter(std::size_t number) {
-    Epoch* epoch = epochs_[number].load(std::memory_order_acquire);
+    Epoch* epoch = epochs_[number].load(std::memory_order_seq_cst);
     if (epoch != nullptr) return *epoch;
     std::vector<Number> start(problem_.dimensions());
     epochs_[number - 1]
@@ -125,7 +132,7 @@ class FullSgd {
         .read(std::size_t{0}, std::span<Number>(start));
     auto made = std::make_unique<Epoch>(*this, number, std::move(start));
     if (epochs_[number].compare_exchange_strong(epoch, made.get(),
-                                                std::memory_order_acq_rel))
+                                                std::memory_order_seq_cst))
       epoch = made.release();
     return *epoch;
   }

@@ -33,6 +33,7 @@ constexpr std::size_t kRows = kLanes >= 16 ? 4 : 2;
 constexpr std::size_t kChains = 2;
 // Reading so much takes a thread longer than waking it.
 constexpr std::size_t kThreadBytes = 64 << 10;
+
 class PackedRows final : public PreparedKernel {
  public:
   PackedRows(const Product& p, const Tensor& weights)
