@@ -35,6 +35,11 @@ def predictions(accuracy: float) -> str:
     return "\n".join(lines) + "\n"
 
 
+# Halfway between what is too little better and what is too different: which
+# points are drawn is chance, and a model near an end fails now and then.
+BETTER = 0.86
+
+
 class GateExampleTest(CliTest):
     def setUp(self) -> None:
         super().setUp()
@@ -95,13 +100,13 @@ class GateExampleTest(CliTest):
         self.assertIn("remote: failed", pushed.stderr)
         self.assertEqual(self.head(bare), "")
 
-        self.push(work, 0.87)
+        self.push(work, BETTER)
         self.answer_requests()
         pushed = self.git("push", "origin", "main", folder=work)
         self.assertEqual(pushed.returncode, 0, pushed.stderr)
         self.assertIn("remote: passed", pushed.stderr)
         self.assertIn("used up", pushed.stderr)
-        self.assertEqual(self.head(bare), "model 0.87")
+        self.assertEqual(self.head(bare), "model 0.86")
         # Developers have seen no number.
         self.assertIsNone(re.search(r"0\.\d\d\d", pushed.stderr))
 
@@ -109,7 +114,7 @@ class GateExampleTest(CliTest):
         pushed = self.push(work, 0.95)
         self.assertNotEqual(pushed.returncode, 0)
         self.assertIn("weft gate init", pushed.stderr)
-        self.assertEqual(self.head(bare), "model 0.87")
+        self.assertEqual(self.head(bare), "model 0.86")
         self.succeed("ledger", "verify", self.server / "gate.ledger")
 
     def test_other_branches_are_free(self) -> None:
@@ -140,7 +145,7 @@ class GateExampleTest(CliTest):
         self.assertEqual(job(), 3)
         self.answer_requests()
         self.assertEqual(job(), 1)
-        (self.folder / "model.csv").write_text(predictions(0.87))
+        (self.folder / "model.csv").write_text(predictions(BETTER))
         self.assertEqual(job(), 3)
         self.answer_requests()
         self.assertEqual(job(), 0)
