@@ -7,7 +7,7 @@ from lib.bench import Bar, Bench, Setting
 from lib.suite import answer, marked
 
 DELTA = 1e-5
-# In which the solver bounds what a scheduler could grant of one seed.
+# The solver has so long to bound what a scheduler could grant of one seed.
 BOUND_SECONDS = 30
 PEER = "dp-accounting"
 

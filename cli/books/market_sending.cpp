@@ -6,6 +6,14 @@
 
 namespace weft::cli {
 
+void add_validators_option(CLI::App& verb, std::vector<std::string>& files) {
+  verb.add_option("--validator", files,
+                  "a file with a validator's key, where a majority must sign; "
+                  "several, if repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
 std::vector<market::SigningKey> validators_in(
     const std::vector<std::string>& files) {
   std::vector<market::SigningKey> keys;

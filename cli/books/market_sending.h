@@ -1,6 +1,7 @@
 // What verbs of the market have in common: whose keys, and what became of it.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 
 namespace weft::cli {
 
+// --validator, with files for validators_in().
+void add_validators_option(CLI::App& verb, std::vector<std::string>& files);
 // The keys in these files.
 std::vector<market::SigningKey> validators_in(
     const std::vector<std::string>& files);

@@ -57,6 +57,8 @@ std::vector<std::string> met_peers(const ReplicaArguments& arguments,
                     "rank {} has not told its port in {:g} s", rank,
                     arguments.timeout);
       }
+      // Folders are watched by a call of Linux alone, and not on a share that
+      // other machines write to: they meet once, and may look for it.
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     peers[rank] = read_text(file);

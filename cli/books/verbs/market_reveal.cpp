@@ -31,11 +31,7 @@ void add_market_reveal(CLI::App& verb) {
                   "a file with the key that submitted the job")
       ->required()
       ->type_name("FILE");
-  verb.add_option("--validator", arguments->validators,
-                  "a file with a validator's key, where a majority must sign; "
-                  "several, if repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  add_validators_option(verb, arguments->validators);
   verb.callback([arguments] { reveal(*arguments); });
 }
 

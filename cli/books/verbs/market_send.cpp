@@ -45,11 +45,7 @@ void add_market_send(CLI::App& verb) {
   verb.add_option("--key", arguments->key, "a file with the sender's key")
       ->required()
       ->type_name("FILE");
-  verb.add_option("--validator", arguments->validators,
-                  "a file with a validator's key, where a majority must sign; "
-                  "several, if repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  add_validators_option(verb, arguments->validators);
   verb.add_flag("--pool", arguments->is_pooled,
                 "leave it to the replicas of the market to put it into a "
                 "block");

@@ -17,10 +17,7 @@ void add_market_tick(CLI::App& verb) {
   verb.add_option("LEDGER", arguments->ledger,
                   "a file, or postgresql://USER@HOST/DATABASE")
       ->required();
-  verb.add_option("--validator", arguments->validators,
-                  "a file with a validator's key, where a majority must sign; "
-                  "several, if repeated")
-      ->type_name("FILE");
+  add_validators_option(verb, arguments->validators);
   verb.callback([arguments] {
     Ledger ledger = Ledger::open(arguments->ledger);
     market::Market market(ledger, validators_in(arguments->validators));

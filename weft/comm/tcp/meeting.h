@@ -29,8 +29,8 @@ struct MeetingOptions {
   std::optional<RunKey> key = {};
   double timeout = 60;  // seconds
   // Any other rank than the first listens at this port, 0 for one that the
-  // system chooses; and others reach it there, or where it says: at the outside
-  // of what translates addresses.
+  // system chooses. Others reach it there, unless it says that they must call
+  // what translates its address.
   int port = 0;
   std::optional<Address> reached_at = {};
   // Whether messages that may arrive in part go as datagrams, and when.

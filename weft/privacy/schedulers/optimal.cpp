@@ -1,5 +1,5 @@
-// The most weight that is possible, as an integer program (grant_program.h):
-// for some hundred claims on some blocks.
+// The most weight that is possible is found as an integer program
+// (grant_program.h), which is solved in time for some hundred claims.
 #include "weft/privacy/grant_program.h"
 #include "weft/privacy/scheduler.h"
 
