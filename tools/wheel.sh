@@ -19,7 +19,7 @@ if [[ -z "$plain" ]]; then
     --config-settings cmake.define.WEFT_SHARED=ON \
     --config-settings cmake.define.WEFT_SERVE=ON \
     --config-settings \
-    "build.targets=weft-python;weft-cli;weft-serve;weft-replica" "$root"
+    "build.targets=weft-python;weft-cli;weft-books;weft-serve;weft-replica" "$root"
   plain="$(echo "$folder"/plain/*.whl)"
 fi
 # patchelf is found by the path.
