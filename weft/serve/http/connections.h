@@ -37,10 +37,14 @@ class Connections {
     metrics.refused_connections += 1;
     return false;
   }
+  // One that was accepted before the end but comes after it is ended at once.
   void add(const std::shared_ptr<Connection>& connection) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     open_.emplace(connection.get(), connection);
     metrics.http_connections += 1;
+    const bool is_late = is_ending_;
+    lock.unlock();
+    if (is_late) connection->end();
   }
   void remove(const Connection* connection) {
     const std::lock_guard lock(mutex_);
@@ -53,10 +57,12 @@ class Connections {
     std::unique_lock lock(mutex_);
     return is_empty_.wait_until(lock, until, [this] { return open_.empty(); });
   }
+  // Ends those that are open and all that come.
   void end_all() {
     std::vector<std::shared_ptr<Connection>> all;
     {
       const std::lock_guard lock(mutex_);
+      is_ending_ = true;
       for (const auto& [key, connection] : open_) {
         if (auto alive = connection.lock()) all.push_back(std::move(alive));
       }
@@ -66,6 +72,7 @@ class Connections {
 
  private:
   std::mutex mutex_;
+  bool is_ending_ = false;
   std::condition_variable is_empty_;
   std::unordered_map<const Connection*, std::weak_ptr<Connection>> open_;
 };

@@ -60,6 +60,8 @@ class Session final : public Connection,
 
   void greet() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
+      if (is_ending_) return lowest().close();
+      is_idle_ = true;
       lowest().expires_after(options().receive);
       stream_.async_handshake(asio::ssl::stream_base::server,
                               [self = self()](error_code error) {
@@ -271,7 +273,7 @@ class Session final : public Connection,
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<http::response<http::string_body>> response_;
   std::function<void()> give_up_;
-  bool is_idle_ = false;     // waits for a request
+  bool is_idle_ = false;     // nothing of a request is here
   bool is_waiting_ = false;  // for the model
   bool is_gone_ = false;     // the client
   bool is_ending_ = false;
