@@ -1,4 +1,5 @@
-// What a model makes of its inputs, in a file by itself.
+// What a model makes of its inputs, in a file by itself. Its weights are
+// constants there, so that other kernels may run, which round otherwise.
 #include "weft/train/step/export.h"
 
 #include <gtest/gtest.h>
@@ -180,8 +181,8 @@ TEST_F(ExportOfRuns, EqualsTheStepAndItsCheckpoint) {
   const std::vector<Tensor> known{step.next().tensors[0]};
   const Tensor expected = step.predict(known).at(0);
   for (const char* file : {"step.weft", "trained.weft"}) {
-    EXPECT_TRUE(
-        identical(ExportedFunction(folder_ / file).run(known).at(0), expected))
+    EXPECT_TRUE(test::near(ExportedFunction(folder_ / file).run(known).at(0),
+                           expected, 1e-5))
         << file;
   }
 }
@@ -207,11 +208,20 @@ TEST_F(ExportOfRuns, StandsAlone) {
     }
     EXPECT_EQ(evaluate().loss(), first.loss());
   }
-  EXPECT_EQ(sums[0], sums[1]);
+  ASSERT_EQ(sums[0].size(), sums[1].size());
+  for (std::size_t i = 0; i < sums[0].size(); ++i) {
+    EXPECT_NEAR(sums[0][i], sums[1][i], 1e-5 * sums[0][i]) << i;
+  }
   EXPECT_EQ(sums[1].at(1), 360);
   const std::string picture = WEFT_SOURCE_DIR "/data/digits/sample.png";
-  EXPECT_EQ(predict_typed(*file->predictor(), picture).json,
-            predict_typed(*checkpoint->predictor(), picture).json);
+  const auto told = predict_typed(*file->predictor(), picture).json;
+  const auto expected = predict_typed(*checkpoint->predictor(), picture).json;
+  EXPECT_EQ(told["class"], expected["class"]);
+  for (const auto& [name, probability] : expected["classes"].items()) {
+    EXPECT_NEAR(told["classes"].at(name).get<double>(),
+                probability.get<double>(), 1e-5)
+        << name;
+  }
   expect_error(ErrorCode::kUnavailable, {"nothing.png", "no such file"},
                [&] { predict_typed(*file->predictor(), "nothing.png"); });
   expect_error(ErrorCode::kInvalidArgument, {"net.weft", "was settled"}, [&] {
@@ -238,8 +248,8 @@ TEST(Export, MeasuresWhatTheModelMeasures) {
     step.run(batch, {.number = number});
     const Tensor key = Tensor::of<std::int64_t>({2}, {7, number});
     const MeasureSums told = measure_sums(evaluate.run({key, batch[0]}));
-    EXPECT_EQ(told.loss(), step.measures().loss()) << number;
-    EXPECT_EQ(told.mean(3), step.measures().mean(3)) << number;
+    EXPECT_NEAR(told.loss(), step.measures().loss(), 1e-5) << number;
+    EXPECT_NEAR(told.mean(3), step.measures().mean(3), 1e-5) << number;
   }
 }
 
