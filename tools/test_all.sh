@@ -47,7 +47,8 @@ format_is_right() {
 # clang reads no headers that GCC has precompiled: it has commands of its own,
 # and does not know all of GCC's options that stand in them. It reads each source
 # by itself, so that a missing #include shows, which joined sources and
-# precompiled headers hide. Its -Wconversion holds -Wsign-conversion, which GCC's
+# precompiled headers hide. What protoc generates is all that is built for it. Its
+# -Wconversion holds -Wsign-conversion, which GCC's
 # does not.
 lint() {
   local folder="$root/build-lint"
@@ -55,6 +56,7 @@ lint() {
     -DWEFT_SHARED=ON -DWEFT_SERVE=ON \
     -DPython3_EXECUTABLE=/usr/bin/python3 -DWEFT_JOIN=OFF \
     -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null &&
+    ninja -C "$folder" weft_open_inference weft_market_exchange > /dev/null &&
     sources | grep '\.cpp$' | grep -v '^tests/fuzz/' | grep -v '^bench/' |
     xargs -P"$(nproc)" -n4 clang-tidy-16 --quiet -p "$folder" \
       --extra-arg=-Wno-unknown-warning-option \

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sodium.h>
 
+#include "weft/base/error.h"
+
 namespace weft::market {
 namespace {
 

@@ -153,7 +153,7 @@ StatisticsSummary summarize(const Statistics& statistics) {
   }
   for (const auto& [key, slice] : statistics.slices()) {
     if (is_of_label_alone(statistics.options(), key)) continue;
-    summary.slices.emplace_back(key, summarize(slice));
+    summary.slices.push_back({key, summarize(slice)});
   }
   return summary;
 }

@@ -85,16 +85,24 @@ struct FeatureSummary {
   }
 };
 
+struct SliceSummary;
+
 struct StatisticsSummary {
   std::uint64_t rows = 0;
   std::optional<double> weight = {};
   std::vector<FeatureSummary> features;
   // Those that were asked for; a label's are summed up below.
-  std::vector<std::pair<std::string, StatisticsSummary>> slices;
+  std::vector<SliceSummary> slices;
   std::string label = {};
   std::vector<LabelAssociation> associations = {};
 
   const FeatureSummary* find(std::string_view name) const;
+};
+
+// A type of its own, as clang reads no std::pair of a type in itself.
+struct SliceSummary {
+  std::string key;  // "feature=value"
+  StatisticsSummary summary;
 };
 
 StatisticsSummary summarize(const Statistics& statistics);
