@@ -178,6 +178,8 @@ void Gate::judge_pending(BookWriter<GateState>& writer) {
   const GateVerdict verdict = judge.judge(open_labels(life));
 
   GateEnd end = GateEnd::kNot;
+  // In this mode the set was sized for developers who learn of nothing but
+  // failures.
   if (terms.adaptivity == Adaptivity::kFirstChange && verdict.passed) {
     end = GateEnd::kPass;
   } else if (std::ssize(life.submissions) >= terms.steps) {
@@ -195,6 +197,8 @@ void Gate::judge_pending(BookWriter<GateState>& writer) {
                      {"alarm", to_string(end)}};
   Json body{{"submission", number},
             {"details", key().seal(details.dump(-1, ' ', true))}};
+  // Where developers must not learn it, the verdict stands in what is sealed
+  // alone: anybody can read the ledger.
   if (terms.adaptivity != Adaptivity::kNone) body["passed"] = verdict.passed;
   writer.append("verdict", body.dump());
   if (end != GateEnd::kNot) {
@@ -212,7 +216,8 @@ Gate::Taken Gate::take_in(BookWriter<GateState>& writer,
   if (life.pending() != nullptr) return Taken::kLater;
   if (life.end != GateEnd::kNot) throw used_up(file_.path.string(), life);
   if (life.old.empty()) check_needs_no_old_model(life.config.terms.condition);
-  // The use is spent before anything is looked at.
+  // The use is spent before anything is looked at. A file may be called by
+  // bytes that are no UTF-8, which JSON has to be.
   writer.append("submit",
                 Json{{"name", name}, {"predictions", seal(predictions)}}.dump(
                     -1, ' ', true, Json::error_handler_t::replace),
@@ -231,6 +236,8 @@ Gate::Taken Gate::take_in(BookWriter<GateState>& writer,
 
 GateAnswer Gate::submit(const std::filesystem::path& model, double patience) {
   const auto predictions = predictions_for(points(), model);
+  // Computed here, no other process waits for it, and terms without a plan are
+  // refused before a use is spent.
   plan();
   const Stopwatch watch;
   for (;;) {

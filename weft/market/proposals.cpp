@@ -21,6 +21,7 @@ void check_shard(const State& state, std::int64_t association,
   }
   if (fields.number("examples") == 0) throw refused("the shard has no example");
   const Association& of = entry(state.associations, association, "association");
+  // This throws for more shares than there may be.
   sum_of(of.current().supply, fields.number("amount"), "the shares");
   if (fields.number("money") > of.treasury) {
     throw refused(fmt::format("the treasury has {}, less than {}", of.treasury,

@@ -8,9 +8,12 @@
 namespace weft::market {
 namespace {
 
+// Prices are of so many reads, and of so many units of work: money comes in
+// whole numbers, and one read costs less than the least of them.
 constexpr Amount kReadsOfPrice = 1000;
 constexpr Amount kUnitsOfPrice = 1'000'000;
 constexpr std::int64_t kMillionths = 1'000'000;
+// One cheat costs what five honest jobs have brought.
 constexpr std::int64_t kReputationOfJob = 1;
 constexpr std::int64_t kReputationOfCheat = 5;
 
@@ -58,6 +61,8 @@ std::vector<Amount> data_cost(const State& state, const Job& job,
     of_database[entry(state.shards, job.shards[i], "shard").database].push_back(
         i);
   }
+  // The price is rounded once for a database and then split, so that many small
+  // shards cost what one large shard does.
   std::vector<Amount> parts(job.shards.size());
   for (const auto& [database, shards] : of_database) {
     Amount read = 0;
@@ -94,6 +99,7 @@ void end_job(State& state, std::int64_t number, JobState how,
     assignment.state = AssignmentState::kReleased;
     release(state, assignment);
   }
+  // What nobody has earned goes back, however the job ends.
   state.give(job.payer, job.escrow);
   job.escrow = 0;
   for (std::size_t i = 0; i < job.shards.size(); ++i) {
@@ -138,6 +144,7 @@ Cost cost_of(const State& state, const Job& job,
   const Amount of_others =
       sum_of(cost.hardware, total_of(cost.data), "the price of a job");
   cost.platform = platform_of(state, of_others);
+  // This throws where total() would be more money than there may be.
   sum_of(of_others, cost.platform, "the price of a job");
   return cost;
 }
@@ -165,6 +172,8 @@ std::int64_t most_reads(const State& state, const Job& job, Amount price) {
       return false;  // it would be more money than there may be
     }
   };
+  // Prices grow with reads, but each part of them is rounded by itself: the
+  // most is searched for, as a division would be off by some.
   std::int64_t fits = 0;
   std::int64_t beyond = total_of(job.reads_due) + 1;
   while (beyond - fits > 1) {
@@ -225,6 +234,7 @@ std::optional<std::string> refutation(const State& state, const Job& job,
       if (read > job.most_reads) return "it read more than the gas pays";
       break;
     case JobStatus::kPartial:
+      // Otherwise a worker could stop early, and be paid for what it did.
       if (is_whole || job.most_reads >= total_of(job.reads_due)) {
         return "the gas pays all of the job";
       }
@@ -278,6 +288,8 @@ void compare_reports(State& state, std::int64_t number,
     return pay_workers(state, number, agreed, notes);
   }
   if (reported < job.slots) return;  // others are at it
+  // Were as many honest as must agree, they would have agreed by now: of
+  // another worker nothing is to be hoped.
   if (job.slots == 2 * job.redundancy - 1) {
     return give_up(state, number, "its workers do not agree", notes);
   }
@@ -302,6 +314,8 @@ void pay_workers(State& state, std::int64_t number, const Report& agreed,
     job.escrow -= due;
     state.workers.at(assignment.worker).reputation += kReputationOfJob;
   }
+  // Workers have done their part and are paid at once. Whoever owns the data
+  // may have asked for records first.
   const Amount withheld = cost.of_data() + cost.platform;
   state.give(job.payer, job.escrow - withheld);
   job.escrow = withheld;
@@ -325,6 +339,7 @@ void pay_data(State& state, std::int64_t number,
     if (job.pays_curators) {
       state.give(shard.curator, cost.data[i]);
     } else {
+      // Dividends are of those who held shares when the job began.
       entry(state.associations, database_of(state, job.shards[i]).association,
             "association")
           .pay(job.periods[i], cost.data[i]);

@@ -17,6 +17,7 @@ constexpr std::array kTypeNames = {
     "float8e5m2fnuz", "uint4",    "int4",       "float4e2m1",     "float8e8m0",
     "uint2",          "int2"};
 
+// Those that tensors here can hold; others are refused where they are met.
 struct Pair {
   int number;
   DType dtype;
@@ -28,6 +29,8 @@ constexpr Pair kTypes[] = {
 
 GraphProto read_graph(WireReader reader);
 
+// Cases are the fields' numbers in onnx.proto. Fields that change no result, as
+// producers and documentation, are passed over.
 std::pair<std::string_view, std::string_view> read_pair(WireReader reader) {
   std::pair<std::string_view, std::string_view> pair;
   while (reader.next()) {

@@ -30,12 +30,14 @@ double log_total_variation(double divergence) {
 
 double epsilon_at(double order, double divergence, double delta) {
   if (log_total_variation(divergence) < std::log(delta)) return 0;
+  // At order infinity the divergence is the epsilon of pure privacy.
   if (std::isinf(order)) return divergence;
   return divergence + std::log1p(-1 / order) -
          std::log(delta * order) / (order - 1);
 }
 
 double log_delta_at(double order, double divergence, double epsilon) {
+  // No ratio of probabilities exceeds exp(epsilon) then, so delta is 0.
   if (std::isinf(order) && divergence <= epsilon) return -kInfinity;
   if (std::isinf(order)) return log_total_variation(divergence);
   const double log_delta =
@@ -123,6 +125,8 @@ RenyiCurve& RenyiCurve::operator-=(const RenyiCurve& other) {
 
 RenyiCurve& RenyiCurve::operator*=(double factor) {
   WEFT_CHECK(std::isfinite(factor) && factor >= 0, "{} times a curve", factor);
+  // No use of a mechanism that gives all away gives nothing away: 0 times
+  // infinity is 0 here.
   for (double& value : values_) value = factor == 0 ? 0 : factor * value;
   return *this;
 }
@@ -144,6 +148,9 @@ RenyiCurve capacity(const Guarantee& guarantee, const RenyiOrders& orders) {
                 "{} is not a finite number above 0", epsilon);
   }
   check_delta(delta);
+  // What may be consumed at an order for epsilon to follow (Mironov, "Rényi
+  // differential privacy", 2017, proposition 3). Orders at which delta alone
+  // takes more than epsilon have nothing.
   std::vector<double> values;
   for (const double order : orders.all()) {
     values.push_back(std::max(0.0, epsilon + std::log(delta) / (order - 1)));

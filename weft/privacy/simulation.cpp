@@ -34,7 +34,7 @@ std::vector<std::size_t> choose_blocks(BlockChoice choice, std::size_t count,
       weights[i] = std::pow(static_cast<double>(there - i), -kZipfExponent);
   for (std::size_t& block : chosen) {
     block = draws.by_weight(weights);
-    weights[block] = 0;
+    weights[block] = 0;  // a claim asks of a block once
   }
   std::sort(chosen.begin(), chosen.end());
   return chosen;

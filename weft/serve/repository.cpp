@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExtension = ".weft";
 
-// Names stand in addresses, and in labels of metrics.
+// Names stand in addresses, and in labels of metrics. A dot in front would be a
+// hidden file, or the way out of a folder.
 bool is_name(std::string_view text) {
   return !text.empty() && text.front() != '.' &&
          std::ranges::all_of(text, [](char c) {
@@ -233,6 +234,8 @@ std::optional<std::string> Repository::load_now(const Key& key) {
     path = slots_.at(key).path;
     if (version == 0) number = slots_.at(key).loads + 1;
   }
+  // The stamp is older than what is read: a file that is written meanwhile
+  // looks changed afterwards, and is loaded again.
   const auto stamp = stamp_of(path);
   LaneRef lane;
   std::optional<std::string> error;
@@ -242,12 +245,13 @@ std::optional<std::string> Repository::load_now(const Key& key) {
     if (listed != options_.warm_up.end()) options.warm_up = listed->second;
     auto model = std::make_shared<ServedModel>(name, std::to_string(number),
                                                path, options);
+    // No request is the first, which would wait for plans.
     model->warm_up(static_cast<std::size_t>(executors_.count()));
     lane = executors_.open(std::move(model));
   } catch (const std::exception& failure) {
     error = failure.what();
   }
-  LaneRef old;
+  LaneRef old;  // freed as in unload()
   const std::lock_guard lock(mutex_);
   Slot& slot = slots_.at(key);
   slot.tried = slot.seen = stamp;

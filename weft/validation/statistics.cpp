@@ -9,6 +9,7 @@
 namespace weft::validation {
 namespace {
 
+// Its number grows with the form, so that bytes of another one are refused.
 constexpr std::string_view kMark = "weft statistics 3\n";
 
 const Column& column_of(const ColumnBatch& batch, const std::string& name,
@@ -41,6 +42,7 @@ Statistics::Statistics(StatisticsOptions options)
 FeatureStatistics& Statistics::feature(const std::string& name) {
   const auto found = places_.find(name);
   if (found != places_.end()) return features_[found->second].second;
+  // Rows of JSON may each bring names of their own, without an end.
   if (features_.size() == kMostFeatures) {
     throw Error(ErrorCode::kExhausted, name,
                 "more than {} features are no table", kMostFeatures);
@@ -93,6 +95,7 @@ void Statistics::add(const ColumnBatch& batch) {
   for (const std::string& slice : options_.slices) {
     add_slices(batch, slice, "slices");
   }
+  // The label may be among the slices, and is not counted twice then.
   if (!options_.label.empty() && !is_sliced(options_, options_.label)) {
     add_slices(batch, options_.label, "label");
   }
@@ -249,6 +252,7 @@ Statistics Statistics::from_bytes(std::string_view bytes,
   if (!bytes.starts_with(kMark)) in.fail("they do not begin as such");
   const auto sum = in.number<std::uint64_t>();
   const std::string_view state = bytes.substr(kMark.size() + sizeof(sum));
+  // Damage is told as such, and not by what it happens to look like below.
   if (checksum(bytes_of(state)) != sum) in.fail("the checksum differs");
   Statistics statistics = read(in);
   if (!in.is_at_end()) in.fail("bytes follow them");

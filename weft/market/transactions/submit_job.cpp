@@ -52,6 +52,7 @@ void count_reads(const State& state, Job& job) {
     job.reads_due.push_back(scaled(count, job.epochs, 1, "the reads"));
     reads = sum_of(reads, job.reads_due.back(), "the reads");
   }
+  // This throws for more work than can be counted.
   scaled(reads, job.units_per_example, 1, "the work");
   if (job.task == "tryrun" && reads > state.genesis.most_tryrun_reads) {
     throw refused_job(fmt::format("a tryrun may read {} examples, not {}",
@@ -135,6 +136,8 @@ Job job_from(const State& state, const Action& action) {
 
 void apply_submit_job(State& state, const Action& action) {
   Job job = job_from(state, action);
+  // All that it may cost is put down at once, so that nobody works for a payer
+  // who has spent the money elsewhere; the rest comes back as the job ends.
   job.escrow = sum_of(job.gas, job.checking.gas, "the gas");
   state.take(action.account, job.escrow);
   job.slots = job.redundancy;
