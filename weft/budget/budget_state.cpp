@@ -105,6 +105,7 @@ void BudgetBooks::apply(const LedgerRecord& record) {
       claim.standing = ClaimStanding::kBegun;
       claim.until = record.time;
     } else if (record.kind == "release") {
+      // What has begun is spent, whatever comes of it.
       KeptClaim& claim =
           standing(verdict_from(record.body).claim, ClaimStanding::kGranted);
       claim.standing = ClaimStanding::kReleased;
@@ -116,6 +117,8 @@ void BudgetBooks::apply(const LedgerRecord& record) {
       throw does_not_fit(record, "is of no kind that this book knows");
     }
   } catch (const Error& error) {
+    // Records were checked before they were written: one that makes no sense
+    // now is damaged, whatever is wrong with it.
     if (error.code() == ErrorCode::kDataLoss) throw;
     throw does_not_fit(record, error.message());
   }

@@ -92,6 +92,7 @@ class ConditionParser {
 
   LinearForm sum(int depth) {
     LinearForm total = product(depth);
+    // A tolerance begins with a sign, and is no summand.
     while (!starts_with("+/-")) {
       const std::size_t place = at_;
       Decimal sign{kBillionthsOfOne};

@@ -74,6 +74,8 @@ bool write_line(int descriptor, std::string line) {
   line += '\n';
   std::size_t sent = 0;
   while (sent < line.size()) {
+    // Whoever asked may be gone: that is an error, and no SIGPIPE that ends
+    // all.
     const ssize_t some =
         send(descriptor, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (some <= 0) return false;

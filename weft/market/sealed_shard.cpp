@@ -205,6 +205,7 @@ Error ShardReader::damaged(std::string_view what) const {
 bool ShardReader::next_chunk(std::vector<std::byte>& chunk) {
   Stream& stream = *stream_;
   if (stream.is_over) return false;
+  // All chunks but the last are full, so that no length has to be believed.
   stream.sealed.resize(kChunkBytes + kTagBytes);
   const std::size_t found =
       stream.read(stream.sealed.data(), stream.sealed.size());
@@ -220,6 +221,8 @@ bool ShardReader::next_chunk(std::vector<std::byte>& chunk) {
   }
   if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) {
     stream.is_over = true;
+    // Bytes behind it would make another digest of the same rows, which could
+    // then be sold again.
     char more;
     if (stream.read(&more, 1) != 0) throw damaged("goes on behind its end");
     content_ = stream.digest.digest();
@@ -234,6 +237,7 @@ void ShardReader::read_description() {
   }
   if (bytes.size() < sizeof numbers) throw damaged("describes nothing");
   std::memcpy(numbers, bytes.data(), sizeof numbers);
+  // An owner can seal anything, and what is asked for here is memory.
   if (numbers[1] > kMostDescriptionBytes || numbers[0] > (1ull << 40)) {
     throw damaged("describes itself at too great length");
   }

@@ -63,6 +63,7 @@ class SchemaTable {
   }
   double number_of(const toml::node& node, const std::string& key, double least,
                    double most) const {
+    // true would be read as 1.
     const auto value = node.value<double>();
     if (!node.is_number() || !value || std::isnan(*value)) {
       fail(&node, key, "a number is due");
@@ -76,6 +77,7 @@ class SchemaTable {
   std::optional<Bound> bound(const std::string& key) {
     const toml::node* node = find(key);
     if (node == nullptr) return std::nullopt;
+    // An integer keeps all of its digits, of which a double has 53 bits.
     if (const auto whole = node->value_exact<std::int64_t>()) {
       return static_cast<Bound>(*whole);
     }
@@ -149,7 +151,8 @@ class SchemaTable {
   std::vector<std::string> known_;
 };
 
-// The tables within one, in the order in which they stand in the text.
+// The tables within one, in the order in which they stand in the text:
+// toml++ sorts them by name.
 std::vector<std::pair<std::string, const toml::node*>> in_order(
     const toml::table& table) {
   std::vector<std::pair<const toml::key*, const toml::node*>> found;

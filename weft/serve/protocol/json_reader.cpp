@@ -43,6 +43,7 @@ char JsonReader::peek() {
 }
 
 bool JsonReader::take(char wanted) {
+  // At the end peek() has what a byte of zero has, too.
   if (peek() != wanted || at_ == text_.size()) return false;
   ++at_;
   return true;
@@ -80,6 +81,7 @@ void JsonReader::escape(std::string& out) {
     return;
   }
   if (c != 'u') fail("there is no escape '\\{}'", c);
+  // What has more than 16 bits is escaped as two halves (RFC 8259, section 7).
   unsigned code = hex();
   if (code >= 0xD800 && code < 0xDC00 && text_.substr(at_, 2) == "\\u") {
     at_ += 2;
@@ -131,6 +133,7 @@ std::string_view JsonReader::number() {
   const std::size_t begin = at_;
   const auto next = [&] { return at_ < text_.size() ? text_[at_] : '\0'; };
   if (next() == '-') ++at_;
+  // A zero stands in front of no other digit (RFC 8259, section 6).
   const bool is_zero = next() == '0';
   if (!digits() || (is_zero && at_ - begin > (text_[begin] == '-' ? 2u : 1u))) {
     at_ = begin;
