@@ -107,13 +107,11 @@ TEST(PipelineText, SaysWhyStagesDoNotGoTogether) {
 
 TEST(Pipeline, SaysWhatItIs) {
   const Pipeline none("none");
-  EXPECT_TRUE(none.is_identity());
   EXPECT_TRUE(none.is_lossless());
   EXPECT_FALSE(none.needs_feedback());
   EXPECT_EQ(none.summable_as(), "f32");
 
   const Pipeline topk("topk");
-  EXPECT_FALSE(topk.is_identity());
   EXPECT_TRUE(topk.is_sparse());
   EXPECT_FALSE(topk.is_lossless());
   EXPECT_TRUE(topk.needs_feedback());
@@ -131,7 +129,6 @@ TEST(Pipeline, SaysWhatItIs) {
   EXPECT_FALSE(Pipeline("qsgd").needs_feedback());
   EXPECT_TRUE(Pipeline("randomk(scale=true) | f16").needs_feedback());
   EXPECT_TRUE(Pipeline("zstd").is_lossless());
-  EXPECT_FALSE(Pipeline("zstd").is_identity());
   EXPECT_EQ(Pipeline("zstd").summable_as(), "");
 }
 

@@ -357,10 +357,6 @@ void Pipeline::decode_sparse(std::span<const std::byte> bytes,
   });
 }
 
-bool Pipeline::is_identity() const {
-  return !is_sparse() && state_->bytes == nullptr &&
-         state_->stages.value->def->name == "none";
-}
 bool Pipeline::is_sparse() const { return state_->sparsifier != nullptr; }
 bool Pipeline::is_lossless() const {
   return !is_sparse() && state_->value->is_lossless();

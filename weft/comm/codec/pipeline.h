@@ -73,8 +73,7 @@ class Pipeline {
   void decode_sparse(std::span<const std::byte> bytes, const MessageId& id,
                      std::uint32_t size, SparseEntries& entries) const;
 
-  bool is_identity() const;  // plain f32
-  bool is_sparse() const;    // has a sparsifier
+  bool is_sparse() const;  // has a sparsifier
   bool is_lossless() const;
   bool needs_feedback() const;  // biased: training needs a memory
   // Why its messages must not be corrected by later ones; nothing where every

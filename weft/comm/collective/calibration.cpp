@@ -228,10 +228,6 @@ Task<Topology> calibrate(Communicator& communicator,
                  circles_of(placement, communicator.size()));
 }
 
-void write_topology(const std::string& path, const Topology& topology) {
-  write_file(path, to_string(topology) + "\n");
-}
-
 Topology read_topology(const std::string& path) {
   std::string text = read_text(path, std::size_t{1} << 16);
   while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -50,9 +50,8 @@ struct Timing {
 };
 Level fit_level(int size, std::span<const Timing> timings);
 
-// A file that holds the text form. Throw Error(kUnavailable) or, for damaged
-// text, Error(kInvalidArgument).
-void write_topology(const std::string& path, const Topology& topology);
+// A file that holds the text form alone. Throws Error(kUnavailable) or, for
+// damaged text, Error(kInvalidArgument).
 Topology read_topology(const std::string& path);
 
 }  // namespace weft
