@@ -20,6 +20,8 @@ CORE_HEADER = re.compile(r"(sys|hwy|fmt|nlohmann|xbyak)/|"
                          r"(fcntl|immintrin|sched|signal|spawn|unistd)\.h$")
 # Who may know the threads of OpenMP, and MPI.
 SEAMS = {"omp.h": "base/openmp/", "mpi.h": "comm/mpi/"}
+# A layer, or what is made of layers.
+LAYER = re.compile(r"^class \w+( final)? : public (Layer|Module) ", re.M)
 # For programs: it stands on top of all modules, so that none may include it.
 UMBRELLA = "weft.h"
 
@@ -101,6 +103,18 @@ class FloorsTest(unittest.TestCase):
                 if reason:
                     offences.append(f"weft/{name}:{number}: {reason}")
         self.assertEqual(offences, [], "\n" + "\n".join(offences))
+
+    def test_headers_of_all_ops_and_layers_hold_all(self) -> None:
+        nn, ops = ROOT / "weft" / "nn", ROOT / "weft" / "ops"
+        layers = [path for path in nn.glob("*.h")
+                  if LAYER.search(path.read_text())]
+        self.assertGreater(len(layers), 15)
+        for paths, header in ((layers, nn / "nn.h"),
+                              (list(ops.glob("*.h")), ops / "ops.h")):
+            text = header.read_text()
+            missing = [path.name for path in paths if path != header and
+                       f'"{path.relative_to(ROOT)}"' not in text]
+            self.assertEqual(missing, [], header.name)
 
     def test_threads_and_networks_are_behind_one_seam(self) -> None:
         for path in sources():
