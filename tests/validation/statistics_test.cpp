@@ -219,10 +219,10 @@ TEST(Statistics, SliceByValues) {
   const StatisticsSummary data =
       summary_of_csv("sex,age\nm,20\nf,30\nm,40\n,50\n", {.slices = {"sex"}});
   ASSERT_EQ(data.slices.size(), 3u);
-  EXPECT_EQ(data.slices[0].first, "sex is missing");
-  EXPECT_EQ(data.slices[1].first, "sex=f");
-  EXPECT_EQ(data.slices[2].second.rows, 2u);
-  EXPECT_EQ(data.slices[2].second.find("age")->numbers->mean, 30);
+  EXPECT_EQ(data.slices[0].key, "sex is missing");
+  EXPECT_EQ(data.slices[1].key, "sex=f");
+  EXPECT_EQ(data.slices[2].summary.rows, 2u);
+  EXPECT_EQ(data.slices[2].summary.find("age")->numbers->mean, 30);
 }
 
 TEST(Statistics, TakeAMillionDifferentValuesInLittleMemory) {
