@@ -21,8 +21,11 @@ namespace {
 
 namespace hn = simd::hn;
 
-// More rows than these are limited by arithmetic, and left to others.
-constexpr std::size_t kMostRows = 8;
+// More rows than these are left to others, which pack.
+constexpr std::size_t kMostRows = 16;
+// From here on arithmetic is the limit. The libraries' products are as fast
+// where rows of the large operand are added up, and faster in bf16.
+constexpr std::size_t kMemoryBoundRows = 8;
 constexpr Dim kShortDot = 128;
 
 using simd::load;
@@ -95,6 +98,9 @@ class FewRows final : public PreparedKernel {
   static constexpr std::size_t kThreadBytes = 64 << 10;
   // So many rows of w are read side by side, for each pass over the sums.
   static constexpr std::size_t kStreams = 8;
+  // And so many vectors of each, where there are 32 registers: an element of x
+  // that is loaded serves them all.
+  static constexpr std::size_t kWide = HWY_MAX_BYTES == 64 ? 2 : 1;
   // Dot products that are summed at once.
   static constexpr std::size_t kDots = 4;
 
@@ -125,19 +131,11 @@ class FewRows final : public PreparedKernel {
   void add_streams(const Sum* x, const T* w, std::size_t count,
                    Sum* sums) const noexcept {
     std::size_t c = 0;
-    // Rows of w are read once and used for all rows of x.
+    for (; c + kWide * kLanes <= count; c += kWide * kLanes) {
+      add_vectors<kCount, kWide>(x, w + c, count, sums + c);
+    }
     for (; c + kLanes <= count; c += kLanes) {
-      hn::Vec<Sums> row[kCount];
-      for (std::size_t s = 0; s < kCount; ++s)
-        row[s] = load(w + s * columns_ + c);
-      for (std::size_t i = 0; i < rows_; ++i) {
-        Sum* to = sums + i * count + c;
-        auto sum = hn::LoadU(Sums(), to);
-        for (std::size_t s = 0; s < kCount; ++s) {
-          sum = hn::MulAdd(hn::Set(Sums(), x[i * inner_ + s]), row[s], sum);
-        }
-        hn::StoreU(sum, Sums(), to);
-      }
+      add_vectors<kCount, 1>(x, w + c, count, sums + c);
     }
     for (; c < count; ++c) {
       for (std::size_t i = 0; i < rows_; ++i) {
@@ -147,6 +145,28 @@ class FewRows final : public PreparedKernel {
         }
         sums[i * count + c] = sum;
       }
+    }
+  }
+
+  // Vectors of w are read once and used for all rows of x.
+  template <std::size_t kCount, std::size_t kVectors>
+  void add_vectors(const Sum* x, const T* w, std::size_t count,
+                   Sum* sums) const noexcept {
+    hn::Vec<Sums> read[kCount][kVectors];
+    for (std::size_t s = 0; s < kCount; ++s)
+      for (std::size_t v = 0; v < kVectors; ++v)
+        read[s][v] = load(w + s * columns_ + v * kLanes);
+    for (std::size_t i = 0; i < rows_; ++i) {
+      hn::Vec<Sums> sum[kVectors];
+      for (std::size_t v = 0; v < kVectors; ++v)
+        sum[v] = hn::LoadU(Sums(), sums + i * count + v * kLanes);
+      for (std::size_t s = 0; s < kCount; ++s) {
+        const auto factor = hn::Set(Sums(), x[i * inner_ + s]);
+        for (std::size_t v = 0; v < kVectors; ++v)
+          sum[v] = hn::MulAdd(factor, read[s][v], sum[v]);
+      }
+      for (std::size_t v = 0; v < kVectors; ++v)
+        hn::StoreU(sum[v], Sums(), sums + i * count + v * kLanes);
     }
   }
 
@@ -258,6 +278,14 @@ std::optional<std::string> few_rows_yields(const OpCall& call) {
   const bool has_dots = is_turned ? !product.transpose_a : product.transpose_b;
   if (has_dots && product.k() < kShortDot) {
     return fmt::format("has dot products shorter than {}", kShortDot);
+  }
+  const DType dtype = call.input(0).dtype;
+  const bool is_surpassed =
+      dtype == DType::kBF16 || (dtype == DType::kF32 && !has_dots);
+  if (is_surpassed &&
+      at(std::min(product.m(), product.n())) > kMemoryBoundRows) {
+    return fmt::format("surpasses the libraries up to {} rows",
+                       kMemoryBoundRows);
   }
   return std::nullopt;
 }
