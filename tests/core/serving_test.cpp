@@ -34,10 +34,10 @@ TEST(Core, HasNoLibraries) { EXPECT_EQ(kernel_libraries(), "no libraries"); }
 
 TEST(Core, MultipliesMatrices) {
   // More rows than few_rows takes, and sizes that fill no vector.
-  const Tensor a = counting({11, 3});
+  const Tensor a = counting({19, 3});
   const Tensor b = counting({3, 5});
   const auto product = numbers(matmul(Value(a), Value(b)));
-  for (std::int64_t i = 0; i < 11; ++i) {
+  for (std::int64_t i = 0; i < 19; ++i) {
     for (std::int64_t j = 0; j < 5; ++j) {
       float sum = 0;
       for (std::int64_t p = 0; p < 3; ++p) {
@@ -49,8 +49,8 @@ TEST(Core, MultipliesMatrices) {
 }
 
 TEST(Core, SaysWhyNoLibraryComputes) {
-  const std::vector<TensorType> inputs(2, {DType::kF64, {9, 9}});
-  const std::vector<TensorType> outputs(1, {DType::kF64, {9, 9}});
+  const std::vector<TensorType> inputs(2, {DType::kF64, {19, 19}});
+  const std::vector<TensorType> outputs(1, {DType::kF64, {19, 19}});
   Attributes attributes;
   attributes.set("transpose_a", false);
   attributes.set("transpose_b", false);

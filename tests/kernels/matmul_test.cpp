@@ -83,7 +83,7 @@ TEST(MatmulKernel, F64IsBlas) {
 TEST(MatmulKernel, FewRowsAgree) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
     const double tolerance = dtype == DType::kF64 ? 1e-13 : 1e-5;
-    for (const Dim few : {1, 5, 8}) {
+    for (const Dim few : {1, 5, 8, 15}) {
       for (const Dim many : {1, 9, 530}) {
         for (const Dim inner : {1, 139}) {
           for (const bool left : {false, true}) {
@@ -126,7 +126,8 @@ TEST(MatmulKernel, ListsWhyCandidatesDeclined) {
   ASSERT_EQ(choice.declined.size(), 3u);
   EXPECT_EQ(choice.declined[0],
             "simd:packed_rows: packs weights that never change");
-  EXPECT_EQ(choice.declined[1], "simd:few_rows: takes up to 8 rows or columns");
+  EXPECT_EQ(choice.declined[1],
+            "simd:few_rows: takes up to 16 rows or columns");
   EXPECT_EQ(choice.declined[2],
             "onednn:gemm: pays for up to 64 rows, rows of 4096 on, or much of "
             "both");

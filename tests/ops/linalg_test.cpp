@@ -82,14 +82,18 @@ TEST(Linalg, TriangularSolveSolves) {
 }
 
 TEST(Linalg, QrMultipliesBack) {
-  const Value x = drawn({2, 60, 40});
-  const auto [q, r] = qr(x);
-  expect_near(matmul(q, r), x, 1e-5);
-  expect_near(matmul(q, q, {true, false}), broadcast_to(eye(40), {2, 40, 40}),
-              1e-5);
-  for (std::int64_t i = 0; i < 40; ++i) {
-    EXPECT_GT(r.tensor().item(i * 41), 0);
-    EXPECT_TRUE(i == 39 || r.tensor().item((i + 1) * 40 + i) == 0);
+  // Reflections are applied in blocks of 64: one that is not full, and some.
+  for (const Shape& shape : {Shape{2, 60, 40}, Shape{1, 210, 150}}) {
+    const Value x = drawn(shape);
+    const Dim n = shape.back();
+    const auto [q, r] = qr(x);
+    expect_near(matmul(q, r), x, 1e-5);
+    expect_near(matmul(q, q, {true, false}),
+                broadcast_to(eye(n), {shape[0], n, n}), 1e-5);
+    for (std::int64_t i = 0; i < n; ++i) {
+      EXPECT_GT(r.tensor().item(i * (n + 1)), 0);
+      EXPECT_TRUE(i == n - 1 || r.tensor().item((i + 1) * n + i) == 0);
+    }
   }
 }
 
@@ -100,6 +104,13 @@ TEST(Linalg, EighMultipliesBack) {
   expect_near(matmul(scaled, vectors, {false, true}), (x + flipped(x)) * 0.5,
               1e-4);
   EXPECT_TENSOR(values, sort(values).first);
+}
+
+// The sum of the two halves would be beyond all numbers of f32.
+TEST(Linalg, EighTakesTheLargestNumbers) {
+  const auto [values, vectors] = eigh(f32({2, 2}, {0, 3e38f, 3e38f, 0}));
+  EXPECT_NEAR(values.tensor().item(0) / 3e38, -1, 1e-6);
+  EXPECT_NEAR(values.tensor().item(1) / 3e38, 1, 1e-6);
 }
 
 TEST(Linalg, SvdMultipliesBack) {

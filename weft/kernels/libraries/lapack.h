@@ -27,23 +27,55 @@ inline lapack_int potrf(char half, lapack_int n, double* a) {
   return info;
 }
 
-// An [m, n] becomes R above its diagonal, and below it the reflections whose
-// factors are in `tau`; orgqr makes Q of these.
-inline lapack_int geqrf(lapack_int m, lapack_int n, double* a, double* tau,
-                        double* work, lapack_int work_size) {
+// An [m, n], m >= n, becomes R above its diagonal, and below it reflections in
+// blocks of `block` <= n. Each block is I - V T Vᵀ, with its T [block, block]
+// in `t`. `work` has block n numbers.
+inline lapack_int geqrt(lapack_int m, lapack_int n, lapack_int block, float* a,
+                        float* t, float* work) {
   lapack_int info = 0;
-  LAPACK_dgeqrf(&m, &n, a, &m, tau, work, &work_size, &info);
+  LAPACK_sgeqrt(&m, &n, &block, a, &m, t, &block, work, &info);
   return info;
 }
-inline lapack_int orgqr(lapack_int m, lapack_int n, double* a,
-                        const double* tau, double* work, lapack_int work_size) {
+inline lapack_int geqrt(lapack_int m, lapack_int n, lapack_int block, double* a,
+                        double* t, double* work) {
   lapack_int info = 0;
-  LAPACK_dorgqr(&m, &n, &n, a, &m, tau, work, &work_size, &info);
+  LAPACK_dgeqrt(&m, &n, &block, a, &m, t, &block, work, &info);
   return info;
+}
+
+// c [m, n] (I - V T Vᵀ)ᵀ, where `v` [block, n] has the vectors as its rows, of
+// which what is left of the diagonal is not read. `stride` is that of v and c,
+// and `work` has m block numbers.
+inline void multiply_by_transposed_block(lapack_int m, lapack_int n,
+                                         lapack_int block, const float* v,
+                                         const float* t, lapack_int t_stride,
+                                         float* c, lapack_int stride,
+                                         float* work) {
+  const char right = 'R', transposed = 'T', forward = 'F', by_rows = 'R';
+  LAPACK_slarfb(&right, &transposed, &forward, &by_rows, &m, &n, &block, v,
+                &stride, t, &t_stride, c, &stride, work, &m);
+}
+inline void multiply_by_transposed_block(lapack_int m, lapack_int n,
+                                         lapack_int block, const double* v,
+                                         const double* t, lapack_int t_stride,
+                                         double* c, lapack_int stride,
+                                         double* work) {
+  const char right = 'R', transposed = 'T', forward = 'F', by_rows = 'R';
+  LAPACK_dlarfb(&right, &transposed, &forward, &by_rows, &m, &n, &block, v,
+                &stride, t, &t_stride, c, &stride, work, &m);
 }
 
 // Eigenvalues of a symmetric [n, n], whose lower triangle is read, and its
 // vectors in its place.
+inline lapack_int syevd(lapack_int n, float* a, float* values, float* work,
+                        lapack_int work_size, lapack_int* integers,
+                        lapack_int integer_size) {
+  const char with_vectors = 'V', half = 'L';
+  lapack_int info = 0;
+  LAPACK_ssyevd(&with_vectors, &half, &n, a, &n, values, work, &work_size,
+                integers, &integer_size, &info);
+  return info;
+}
 inline lapack_int syevd(lapack_int n, double* a, double* values, double* work,
                         lapack_int work_size, lapack_int* integers,
                         lapack_int integer_size) {
@@ -56,6 +88,16 @@ inline lapack_int syevd(lapack_int n, double* a, double* values, double* work,
 
 // Singular values of an [m, n] with the first min(m, n) vectors: u is [m, k]
 // and vt [k, n].
+inline lapack_int gesdd(lapack_int m, lapack_int n, float* a, float* values,
+                        float* u, float* vt, float* work, lapack_int work_size,
+                        lapack_int* integers) {
+  const char thin = 'S';
+  const lapack_int k = m < n ? m : n;
+  lapack_int info = 0;
+  LAPACK_sgesdd(&thin, &m, &n, a, &m, values, u, &m, vt, &k, work, &work_size,
+                integers, &info);
+  return info;
+}
 inline lapack_int gesdd(lapack_int m, lapack_int n, double* a, double* values,
                         double* u, double* vt, double* work,
                         lapack_int work_size, lapack_int* integers) {

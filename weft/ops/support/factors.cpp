@@ -172,7 +172,8 @@ void eigen_factors(std::int64_t n, const double* a, double* values,
       vectors[i * n + j] = v[at(i * n + order[at(j)])];
     }
   }
-  orient_columns(n, n, vectors);
+  std::vector<double> farthest(at(n));
+  orient_columns(n, n, vectors, farthest.data());
 }
 
 void singular_factors(std::int64_t m, std::int64_t n, const double* a,
@@ -210,28 +211,8 @@ void singular_factors(std::int64_t m, std::int64_t n, const double* a,
       (is_wide ? u[i * k + j] : vt[j * n + i]) = x;
     }
   }
-  orient_columns(m, k, u, vt, n);
-}
-
-void orient_columns(std::int64_t rows, std::int64_t columns, double* vectors,
-                    double* partner, std::int64_t width) {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    double farthest = 0;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const double x = vectors[i * columns + j];
-      if (std::fabs(x) > std::fabs(farthest)) farthest = x;
-    }
-    // A sign is free in each pair of vectors. Fixing it makes all methods and
-    // kernels agree.
-    if (farthest >= 0) continue;
-    for (std::int64_t i = 0; i < rows; ++i) vectors[i * columns + j] *= -1;
-    for (std::int64_t i = 0; i < width; ++i) partner[j * width + i] *= -1;
-  }
-}
-
-bool is_all_finite(std::span<const double> numbers) {
-  return std::ranges::all_of(numbers,
-                             [](double x) { return std::isfinite(x); });
+  std::vector<double> farthest(at(k));
+  orient_columns(m, k, u, farthest.data(), vt, n);
 }
 
 bool spoil_factors(std::span<const double> a,

@@ -2,6 +2,8 @@
 // ops/linalg.h, and what their kernels share with them.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -44,11 +46,37 @@ void singular_factors(std::int64_t m, std::int64_t n, const double* a,
 
 // Turns the columns of `vectors` [rows, columns] so that the number of each
 // that is farthest from 0 is positive, and the rows of `partner` [columns,
-// width] with them.
-void orient_columns(std::int64_t rows, std::int64_t columns, double* vectors,
-                    double* partner = nullptr, std::int64_t width = 0);
+// width] with them. `farthest` is memory for a number of each column.
+template <class T>
+void orient_columns(std::int64_t rows, std::int64_t columns, T* vectors,
+                    T* farthest, T* partner = nullptr, std::int64_t width = 0) {
+  std::fill_n(farthest, columns, T(0));
+  // Rows are contiguous, and so columns are looked at side by side.
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const T x = vectors[i * columns + j];
+      if (std::fabs(x) > std::fabs(farthest[j])) farthest[j] = x;
+    }
+  // A sign is free in each pair of vectors. Fixing it makes all methods and
+  // kernels agree.
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if (farthest[j] < 0) vectors[i * columns + j] *= -1;
+    }
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t i = 0; i < width; ++i) {
+      if (farthest[j] < 0) partner[j * width + i] *= -1;
+    }
+}
 
-bool is_all_finite(std::span<const double> numbers);
+// NaN and infinity times 0 are NaN, which unlike a function's call is found in
+// whole vectors.
+template <class T>
+bool is_all_finite(std::span<const T> numbers) {
+  int found = 0;
+  for (const T x : numbers) found |= !(x * 0 == 0);
+  return found == 0;
+}
 // Whether some are not: then fills the results with NaN.
 bool spoil_factors(std::span<const double> a,
                    std::initializer_list<std::span<double>> results);

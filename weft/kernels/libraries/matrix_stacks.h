@@ -1,0 +1,104 @@
+// Stacks of matrices, as kernels of LAPACK take them: shared out over the
+// threads, and each matrix computed on one, so that sums have one order.
+//
+// Threads: safe from any.
+#pragma once
+
+#include <algorithm>
+#include <lapack.h>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/function_kernel.h"
+
+namespace weft {
+
+// OpenBLAS takes as many threads as OpenMP would.
+class OnOneThread {
+ public:
+  OnOneThread() : before_(thread_count()) { set_thread_count(1); }
+  ~OnOneThread() { set_thread_count(before_); }
+  OnOneThread(const OnOneThread&) = delete;
+  OnOneThread& operator=(const OnOneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// Stacks of matrices are cut into so many tasks, each with memory of its own;
+// their number must not depend on that of the threads.
+inline constexpr std::int64_t kMostMatrixTasks = 64;
+
+struct Sides {
+  std::int64_t rows, columns, count;
+
+  explicit Sides(const TensorType& type)
+      : rows(type.shape[type.shape.rank() - 2]),
+        columns(type.shape.back()),
+        count(product(type.shape.first(type.shape.rank() - 2))) {}
+  std::int64_t size() const { return rows * columns; }
+};
+
+// Says what LAPACK does not take: other dtypes than f32 and f64, empty
+// operands, and more elements than it counts with 32 bits.
+inline std::optional<std::string> lapack_declines(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return fmt::format("computes in f32 and f64, not in {}", to_string(dtype));
+  }
+  for (const TensorType& type : call.inputs) {
+    if (type.shape.num_elements() == 0) return "an operand is empty";
+    if (Sides(type).size() > std::numeric_limits<lapack_int>::max()) {
+      return "a matrix has too many elements";
+    }
+  }
+  return std::nullopt;
+}
+
+inline lapack_int to_lapack(std::int64_t n) {
+  return static_cast<lapack_int>(n);
+}
+
+// Calls body(i, number of the task) for each matrix of a stack.
+template <class Body>
+void for_each_matrix(std::int64_t count, std::int64_t least_per_thread,
+                     Body&& body) {
+  // Matrices are dealt out by number, so that each task's memory serves one
+  // matrix after another.
+  const std::int64_t tasks = std::min(count, kMostMatrixTasks);
+  parallel_for(tasks, 1 + least_per_thread * tasks / count,
+               [&](std::int64_t begin, std::int64_t end) {
+                 const OnOneThread on_one_thread;
+                 for (std::int64_t task = begin; task < end; ++task) {
+                   for (std::int64_t i = task; i < count; i += tasks) {
+                     body(i, task);
+                   }
+                 }
+               });
+}
+
+// How many matrices of these sides are worth a thread.
+inline std::int64_t least_matrices(const Sides& sides) {
+  // Factoring takes about as many products as a matrix has elements, times its
+  // columns.
+  constexpr std::int64_t kLeastProducts = 1 << 15;
+  return kLeastProducts / (sides.size() * sides.columns + 1);
+}
+
+// Calls body(i, j) for each element of a [rows, columns], tile by tile: what is
+// read by rows and written by columns stays in the first-level cache.
+template <class Body>
+void for_each_by_tiles(std::int64_t rows, std::int64_t columns, Body&& body) {
+  constexpr std::int64_t kTile = 16;
+  for (std::int64_t row = 0; row < rows; row += kTile)
+    for (std::int64_t column = 0; column < columns; column += kTile)
+      for (std::int64_t i = row; i < std::min(rows, row + kTile); ++i)
+        for (std::int64_t j = column; j < std::min(columns, column + kTile);
+             ++j) {
+          body(i, j);
+        }
+}
+
+}  // namespace weft
