@@ -78,7 +78,7 @@ TEST(MatmulKernel, F64IsBlas) {
   }
 }
 
-// Rows or columns from one to eight, in every layout; sizes that fill blocks
+// Rows or columns from one to fifteen, in every layout; sizes that fill blocks
 // and vectors, and such that do not.
 TEST(MatmulKernel, FewRowsAgree) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {

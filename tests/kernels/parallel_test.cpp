@@ -170,6 +170,17 @@ TEST(LargeOrders, EqualTheReferenceOnAnyThreads) {
   check("cumsum", {{floats({20, 9000})}, {{"axis", std::int64_t{0}}}});
 }
 
+// Threads share the rows of the first ones, and whole matrices of the last.
+TEST(LargeProducts, EqualTheReferenceOnAnyThreads) {
+  const auto doubles = [](const Shape& shape) {
+    return floats(shape, -1, 1, DType::kF64);
+  };
+  check("matmul", {{doubles({400, 500}), doubles({500, 60})}, {}});
+  check("matmul", {{doubles({500, 400}), doubles({60, 500})},
+                   {{"transpose_a", true}, {"transpose_b", true}}});
+  check("matmul", {{doubles({3, 90, 500}), doubles({3, 500, 30})}, {}});
+}
+
 TEST(LargeDraws, EqualTheReferenceOnAnyThreads) {
   const auto draw = [](const char* op) {
     check(op, {{random_key()},

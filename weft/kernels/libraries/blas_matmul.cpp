@@ -18,19 +18,24 @@
 namespace weft {
 namespace {
 
-// c = a b of the sizes and strides of `p`.
+// The first `rows` of c = a b, with the strides of `p`.
 struct OnednnBlas {
-  static void multiply(const Product& p, const float* a, const float* b,
-                       float* c) {
-    onednn::gemm(p.m(), p.n(), p.k(), {a, p.a_stride(), p.transpose_a},
+  // What it shares out well itself, in multiplications.
+  static constexpr double kLarge = 1 << 24;
+  static void multiply(const Product& p, Dim rows, const float* a,
+                       const float* b, float* c) {
+    onednn::gemm(rows, p.n(), p.k(), {a, p.a_stride(), p.transpose_a},
                  {b, p.b_stride(), p.transpose_b}, 0.f, c, p.n());
   }
   static std::string name() { return ""; }
 };
 struct OpenBlas {
+  // Its threads wait for each other between the parts of a product.
+  static constexpr double kLarge = 1 << 26;
   template <class T>
-  static void multiply(const Product& p, const T* a, const T* b, T* c) {
-    blas_product<T>(p.m(), p.n(), p.k(), {a, p.a_stride(), p.transpose_a},
+  static void multiply(const Product& p, Dim rows, const T* a, const T* b,
+                       T* c) {
+    blas_product<T>(rows, p.n(), p.k(), {a, p.a_stride(), p.transpose_a},
                     {b, p.b_stride(), p.transpose_b}, T(0), c, p.n());
   }
   // The processor that it takes this one for: "Zen", "SkylakeX".
@@ -47,20 +52,36 @@ class BlasProduct final : public PreparedKernel {
 
   void run(const KernelBuffers& buffers) noexcept override {
     const auto count = static_cast<std::int64_t>(a_offsets_.size());
-    const std::int64_t size = p_.m() * p_.n();
-    const auto multiply = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        Blas::multiply(p_, input_of<T>(buffers, 0) + a_offsets_[at(i)],
-                       input_of<T>(buffers, 1) + b_offsets_[at(i)],
-                       output_of<T>(buffers, 0) + i * size);
-      }
+    const T* a = input_of<T>(buffers, 0);
+    const T* b = input_of<T>(buffers, 1);
+    T* c = output_of<T>(buffers, 0);
+    const auto multiply = [&](std::int64_t i, Dim first, Dim rows) {
+      const std::int64_t step = p_.transpose_a ? 1 : p_.a_stride();
+      Blas::multiply(p_, rows, a + a_offsets_[at(i)] + first * step,
+                     b + b_offsets_[at(i)], c + (i * p_.m() + first) * p_.n());
     };
-    // BLAS shares out a large product itself; small ones are shared out here.
-    constexpr double kLarge = 1 << 24;
-    if (count == 1 || p_.multiplications() >= kLarge) {
-      multiply(0, count);
+    // BLAS shares out a large product itself, and packs an operand once for all
+    // threads; smaller ones are shared out here. A part of one is still no
+    // small matrix for OpenBLAS, whose sums have another order there.
+    constexpr double kLeastOfProduct = 1 << 21;
+    // Each thread packs the right operand, which pays for so many rows.
+    constexpr Dim kLeastRows = 64;
+    const auto least_rows = std::max(
+        kLeastRows, static_cast<Dim>(kLeastOfProduct /
+                                     static_cast<double>(p_.n() * p_.k())));
+    if (p_.multiplications() >= Blas::kLarge) {
+      for (std::int64_t i = 0; i < count; ++i) multiply(i, 0, p_.m());
+    } else if (count > 1) {
+      parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) multiply(i, 0, p_.m());
+      });
+    } else if (p_.m() >= least_rows * thread_count()) {
+      parallel_for(p_.m(), least_rows,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     multiply(0, begin, end - begin);
+                   });
     } else {
-      parallel_for(count, 1, multiply);
+      multiply(0, 0, p_.m());
     }
     // BLAS knows no bias and no activation: they take a pass of their own.
     add_tail(p_.y.shape.num_elements() / p_.n(), p_.n(),
