@@ -17,8 +17,8 @@ void cholesky_of_matrix(std::int64_t n, const T* a, T* l) {
   for_each_by_tiles(n, n, [=](std::int64_t i, std::int64_t j) {
     l[i * n + j] = (a[i * n + j] + a[j * n + i]) / 2;
   });
-  // By rows, this is the upper triangle, which holds lᵀ: of the two, OpenBLAS
-  // is the faster with it.
+  // LAPACK's lower triangle by columns lies above the diagonal by rows, where
+  // it is lᵀ. OpenBLAS is faster with it than with the other one.
   if (is_all_finite(std::span<const T>(l, at(n * n))) &&
       lapack::potrf('L', to_lapack(n), l) == 0) {
     for_each_by_tiles(n, n, [=](std::int64_t i, std::int64_t j) {
