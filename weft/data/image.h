@@ -22,11 +22,14 @@ struct Image {
 };
 
 // What the header says, before anything is decoded. `channels` is 1 for grey
-// files and 3 for all others.
+// files and 3 for all others; a channel of transparency is not among them.
 struct ImageHeader {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t channels = 0;
+  bool has_alpha = false;
+  std::int64_t depth =
+      8;  // bits of a sample; of a palette, those of its colours
 };
 
 // No side may be longer.

@@ -69,9 +69,10 @@ class JpegDecoder {
   }
 
   ImageHeader header() const {
-    return {static_cast<std::int64_t>(info_.image_height),
-            static_cast<std::int64_t>(info_.image_width),
-            info_.num_components == 1 ? 1 : 3};
+    return {.height = static_cast<std::int64_t>(info_.image_height),
+            .width = static_cast<std::int64_t>(info_.image_width),
+            .channels = info_.num_components == 1 ? 1 : 3,
+            .depth = info_.data_precision};
   }
 
   bool start(bool to_colour) {

@@ -68,11 +68,14 @@ class PngDecoder {
   }
 
   ImageHeader header() const {
-    const bool is_colour =
-        (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) != 0;
-    return {static_cast<std::int64_t>(png_get_image_height(png_, info_)),
-            static_cast<std::int64_t>(png_get_image_width(png_, info_)),
-            is_colour ? 3 : 1};
+    const int kind = png_get_color_type(png_, info_);
+    const bool is_palette = (kind & PNG_COLOR_MASK_PALETTE) != 0;
+    return {
+        .height = static_cast<std::int64_t>(png_get_image_height(png_, info_)),
+        .width = static_cast<std::int64_t>(png_get_image_width(png_, info_)),
+        .channels = (kind & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1,
+        .has_alpha = (kind & PNG_COLOR_MASK_ALPHA) != 0,
+        .depth = is_palette ? 8 : png_get_bit_depth(png_, info_)};
   }
 
   // After this a row has width × channels bytes.
