@@ -6,6 +6,7 @@
 #include "weft/base/file.h"
 #include "weft/validation/check.h"
 #include "weft/validation/distance.h"
+#include "weft/validation/schema_table.h"
 #include "weft/validation/schema_text.h"
 
 namespace weft::validation {
@@ -153,6 +154,7 @@ class SchemaTable {
 
 // The tables within one, in the order in which they stand in the text:
 // toml++ sorts them by name.
+// The tables within one, in the order in which they stand in the text.
 std::vector<std::pair<std::string, const toml::node*>> in_order(
     const toml::table& table) {
   std::vector<std::pair<const toml::key*, const toml::node*>> found;
