@@ -45,7 +45,8 @@ std::string values_text(const FeatureSummary& feature) {
 
 void add_data_options(CLI::App& verb, ValidateData& data) {
   verb.add_option("DATA", data.rows.data,
-                  "a .csv or .jsonl file, the name of a data set, or .stats")
+                  "a .csv, .jsonl or .parquet file, the name of a data set, or "
+                  ".stats")
       ->required();
   verb.add_option("--data", data.rows.folder, "folder of a named data set")
       ->type_name("DIR");
@@ -68,6 +69,36 @@ void add_data_options(CLI::App& verb, ValidateData& data) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FEATURE,…");
+}
+
+void add_image_option(CLI::App& verb, ValidateData& data) {
+  verb.add_option_function<std::vector<std::string>>(
+          "--images",
+          [&data](const std::vector<std::string>& names) {
+            data.options.images = {names.begin(), names.end()};
+          },
+          "decode the images of these features: how large, coloured and deep "
+          "they are, and how many are damaged")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("FEATURE,…");
+}
+
+void check_images_are_there(const validation::StatisticsSummary& summary,
+                            const ValidateData& data) {
+  std::vector<std::string> known;
+  for (const FeatureSummary& feature : summary.features) {
+    known.push_back(feature.name);
+  }
+  for (const std::string& name : data.options.images) {
+    if (summary.find(name) != nullptr) continue;
+    Error error(ErrorCode::kInvalidArgument, "images",
+                "the data have no feature '{}'", name);
+    if (const std::string near = nearest(name, known); !near.empty()) {
+      error.hint(fmt::format("did you mean '{}'?", near));
+    }
+    throw error;
+  }
 }
 
 void add_schema_options(CLI::App& verb, ValidateAgainst& against) {

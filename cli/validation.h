@@ -23,6 +23,12 @@ struct ValidateData {
 // DATA, --data, --part, --header, --weight, --exact and --slice.
 void add_data_options(CLI::App& verb, ValidateData& data);
 
+// --images, where no schema says what is decoded.
+void add_image_option(CLI::App& verb, ValidateData& data);
+// Throws Error(kInvalidArgument) for images of a feature that is not there.
+void check_images_are_there(const validation::StatisticsSummary& summary,
+                            const ValidateData& data);
+
 // What the data are held against.
 struct ValidateAgainst {
   std::string schema;  // a file

@@ -7,8 +7,9 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kValidateFooter =
-    R"text(DATA is a table (.csv), an object a line (.jsonl), the name of a data set, or
-statistics that were kept (.stats). A first schema, and a check of other data:
+    R"text(DATA is a table (.csv), Parquet (.parquet, or a folder of such), an object a line
+(.jsonl), the name of a data set, or statistics that were kept (.stats). A first
+schema, and a check of other data:
 
   weft validate infer monday.csv -o clicks.toml
   weft validate check tuesday.csv --schema clicks.toml

@@ -30,6 +30,7 @@ void validate_infer(const ValidateInferArguments& arguments) {
   }
   const validation::StatisticsSummary data = validation::summarize(
       validation::statistics_of(arguments.data.rows, arguments.data.options));
+  check_images_are_there(data, arguments.data);
   validation::Schema schema = infer_schema(data, arguments.options);
   schema.default_environments = arguments.environments;
   const std::string text = fmt::format(
@@ -48,6 +49,7 @@ void validate_infer(const ValidateInferArguments& arguments) {
 void add_validate_infer(CLI::App& verb) {
   auto arguments = std::make_shared<ValidateInferArguments>();
   add_data_options(verb, arguments->data);
+  add_image_option(verb, arguments->data);
   verb.add_option("-o,--out", arguments->out,
                   "where to write the schema (standard output)")
       ->type_name("FILE");
@@ -60,8 +62,8 @@ void add_validate_infer(CLI::App& verb) {
                   "texts with as many different values are a list of them")
       ->check(CLI::Range(0, 4096));
   verb.add_flag("--ranges", arguments->options.suggests_ranges,
-                "the range of numbers that were seen as bounds, to be looked "
-                "at");
+                "the range of numbers that were seen as bounds, and with "
+                "--images that of sizes; to be looked at");
   verb.callback([arguments] { validate_infer(*arguments); });
 }
 

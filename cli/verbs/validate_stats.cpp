@@ -71,6 +71,7 @@ void validate_stats(const ValidateStatsArguments& arguments) {
   }
   const validation::StatisticsSummary summary =
       validation::summarize(statistics);
+  check_images_are_there(summary, arguments.data);
   if (!arguments.page.empty()) {
     write_file(arguments.page,
                validation::html_of(
@@ -94,6 +95,7 @@ void validate_stats(const ValidateStatsArguments& arguments) {
 void add_validate_stats(CLI::App& verb) {
   auto arguments = std::make_shared<ValidateStatsArguments>();
   add_data_options(verb, arguments->data);
+  add_image_option(verb, arguments->data);
   verb.add_option("--label", arguments->data.options.label,
                   "what each feature says of this one: mutual information, "
                   "and the values by which it is more or less frequent")

@@ -41,17 +41,21 @@ StatisticsSummary summary_of_given(
 std::string validation_statistics(const GivenData& data,
                                   const std::string& weight,
                                   const std::vector<std::string>& slices,
-                                  const std::string& label) {
-  return validation::to_json(
-             summary_of_given(
-                 data, {.weight = weight, .slices = slices, .label = label}))
+                                  const std::string& label,
+                                  const std::set<std::string>& images) {
+  return validation::to_json(summary_of_given(data, {.images = images,
+                                                     .weight = weight,
+                                                     .slices = slices,
+                                                     .label = label}))
       .dump();
 }
 
 std::string validation_infer(const GivenData& data, bool suggests_ranges,
-                             const std::vector<std::string>& environments) {
-  validation::Schema schema = infer_schema(
-      summary_of_given(data, {}), {.suggests_ranges = suggests_ranges});
+                             const std::vector<std::string>& environments,
+                             const std::set<std::string>& images) {
+  validation::Schema schema =
+      infer_schema(summary_of_given(data, {.images = images}),
+                   {.suggests_ranges = suggests_ranges});
   schema.default_environments = environments;
   return to_toml(schema);
 }

@@ -6,8 +6,8 @@
         print(anomaly["feature"], anomaly["detail"], anomaly["edit"])
     schema = report.accepted
 
-Data are a file (.csv, .jsonl, .stats), the name of a data set, or rows: dicts from
-feature to value, list or None. A schema is its text, TOML that people edit;
+Data are a file (.csv, .jsonl, .parquet, .stats), the name of a data set, or rows: dicts
+from feature to value, list or None. A schema is its text, TOML that people edit;
 docs/validation.md explains it.
 """
 
@@ -52,17 +52,23 @@ def _given(data):
     return _weft._GivenData(lines, "")
 
 
-def statistics(data, *, weight="", slices=(), label=""):
+def statistics(data, *, weight="", slices=(), label="", images=()):
     """What the data hold, as `weft validate stats --json` tells it; with `label`
-    also what each feature says of that one, below the key "label"."""
+    also what each feature says of that one, below the key "label"; the images of
+    the features `images` are decoded, and measured below that key."""
     return json.loads(
-        _weft.validation_statistics(_given(data), weight, list(slices), label)
+        _weft.validation_statistics(
+            _given(data), weight, list(slices), label, set(images)
+        )
     )
 
 
-def infer(data, *, ranges=False, environments=()):
-    """The text of a first schema; with `ranges` those of numbers that were seen."""
-    return _weft.validation_infer(_given(data), ranges, list(environments))
+def infer(data, *, ranges=False, environments=(), images=()):
+    """The text of a first schema; with `ranges` those of numbers that were seen,
+    and of the images of the features `images`."""
+    return _weft.validation_infer(
+        _given(data), ranges, list(environments), set(images)
+    )
 
 
 def check(data, schema, *, environment="", previous=None, serving=None):

@@ -19,10 +19,19 @@ class Finding:
     edit: str
 
 def statistics(
-    data: Data, *, weight: str = ..., slices: Sequence[str] = ..., label: str = ...
+    data: Data,
+    *,
+    weight: str = ...,
+    slices: Sequence[str] = ...,
+    label: str = ...,
+    images: Iterable[str] = ...,
 ) -> dict[str, Any]: ...
 def infer(
-    data: Data, *, ranges: bool = ..., environments: Sequence[str] = ...
+    data: Data,
+    *,
+    ranges: bool = ...,
+    environments: Sequence[str] = ...,
+    images: Iterable[str] = ...,
 ) -> str: ...
 def check(
     data: Data,

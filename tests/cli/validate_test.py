@@ -51,6 +51,25 @@ class ValidateTest(CliTest):
         self.assertIn("a 100, b 100",
                       self.succeed("validate", "stats", self.monday))
 
+    def test_images_are_decoded_where_that_is_asked_for(self) -> None:
+        pixel = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAA"
+                 "AgABSK+kcQAAAABJRU5ErkJggg==")
+        table = self.folder / "pictures.csv"
+        table.write_text("picture\n" + 20 * f"{pixel}\n")
+        stats = self.json_of("validate", "stats", table, "--images", "picture")
+        self.assertEqual(stats["features"][0]["images"]["depth"],
+                         {"min": 8, "max": 8})
+        schema = self.folder / "pictures.toml"
+        self.succeed("validate", "infer", table, "-o", schema, "--ranges",
+                     "--images", "picture")
+        self.assertIn("height = { min = 1, max = 1 }", schema.read_text())
+        self.succeed("validate", "check", table, "--schema", schema)
+        table.write_text(table.read_text() + pixel[:60] + "\n")
+        said = self.fail("validate", "check", table, "--schema", schema, code=1)
+        self.assertIn("undecoded_image", said)
+        said = self.fail("validate", "stats", table, "--images", "pictur", code=2)
+        self.assertIn("did you mean 'picture'?", said)
+
     def test_features_are_held_against_a_label(self) -> None:
         kept = self.folder / "labelled.stats"
         said = self.json_of("validate", "stats", self.monday, "--label", "kind",

@@ -35,6 +35,22 @@ class Validation(unittest.TestCase):
         self.assertEqual(age["name"], "age")
         self.assertAlmostEqual(age["share"], 1)
 
+    def test_images_are_decoded_where_that_is_asked_for(self):
+        # A grey pixel, and one whose file is cut.
+        pixel = (
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+k"
+            "cQAAAABJRU5ErkJggg=="
+        )
+        rows = [{"x": pixel} for _ in range(30)]
+        images = validation.statistics(rows, images=["x"])["features"][0]["images"]
+        self.assertEqual((images["decoded"], images["undecoded"]), (30, 0))
+        self.assertEqual(images["width"], {"min": 1, "max": 1})
+        schema = validation.infer(rows, ranges=True, images=["x"])
+        self.assertIn("width = { min = 1, max = 1 }", schema)
+        self.assertEqual(validation.check(rows, schema).anomalies, [])
+        report = validation.check([*rows, {"x": pixel[:60]}], schema)
+        self.assertEqual([a["kind"] for a in report.anomalies], ["undecoded_image"])
+
     def test_values_have_forms(self):
         rows = [{"day": f"2024-05-{1 + i % 28:02}", "x": 1.5} for i in range(30)]
         schema = validation.infer(rows)

@@ -1,6 +1,7 @@
 #include "weft/validation/check.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "weft/validation/infer.h"
 #include "weft/validation/schema_diff.h"
@@ -236,6 +237,11 @@ std::vector<std::string> anomaly_kinds() {
 std::string share_text(double share) {
   if (share > 0 && share < 0.01) return "<1 %";
   return fmt::format("{:.3g} %", 100 * share);
+}
+
+double share_below(double share) {
+  constexpr double kSteps = 1e4;
+  return std::floor(share * kSteps) / kSteps;
 }
 
 std::string listed(const std::vector<std::string>& values) {

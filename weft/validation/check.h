@@ -103,6 +103,8 @@ std::vector<std::string> anomaly_kinds();
 
 // "12.5 %", "<1 %" for less than one, of a share.
 std::string share_text(double share);
+// The share in four digits, as schemas have it, and not above what it was.
+double share_below(double share);
 // "'a', 'b' and 3 more", as messages list values.
 std::string listed(const std::vector<std::string>& values);
 

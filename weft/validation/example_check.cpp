@@ -18,19 +18,11 @@ Schema of_single_rows(const Schema& schema) {
     rule.drift.clear();
     rule.skew.clear();
     // A share of the values that may be others says nothing of one.
-    if (rule.min_domain_mass < 1) {
-      rule.values.reset();
-      rule.values_of.clear();
-      if (form_of(rule.domain)) {
-        rule.domain = Domain::kAny;
-        rule.format.clear();
-      }
-    }
+    if (rule.min_domain_mass < 1) rule.min_domain_mass = 0;
     // Neither does a share of the words.
     rule.vocabulary.clear();
     rule.min_coverage = 1;
     rule.forget_moments();
-    rule.min_domain_mass = 1;
   }
   return single;
 }
@@ -47,13 +39,14 @@ void add_row(const ColumnBatch& row, std::uint64_t number,
 std::map<std::pair<std::string, std::string>, StruckRows> check_examples(
     const Schema& schema, RowSource& rows, const ExampleCheckOptions& options) {
   const Schema single = of_single_rows(schema);
+  const StatisticsOptions counted = statistics_options(single);
   std::map<std::pair<std::string, std::string>, StruckRows> found;
   std::uint64_t number = 0;
   ColumnBatch batch;
   while (rows.next(batch)) {
     for (std::int64_t i = 0; i < batch.rows; ++i) {
       const ColumnBatch row = select_rows(batch, std::span(&i, 1));
-      Statistics statistics;
+      Statistics statistics(counted);
       statistics.add(row);
       const StatisticsSummary summary = summarize(statistics);
       const CheckReport report =

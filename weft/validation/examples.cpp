@@ -7,6 +7,7 @@
 
 #include "weft/base/philox.h"
 #include "weft/validation/check.h"
+#include "weft/validation/formed_examples.h"
 #include "weft/validation/toml_text.h"
 
 namespace weft::validation {
@@ -45,6 +46,7 @@ class ValueMaker {
     if (!rule.vocabulary.empty()) {
       words_ = schema.value_lists.at(rule.vocabulary);
     }
+    if (form_of(rule.domain)) formed_ = formed_examples(rule);
   }
 
   ExampleItem next() {
@@ -61,10 +63,8 @@ class ValueMaker {
                                 : (is_true ? "true" : "false"),
               .is_string = is_string(type)};
     }
-    if (const auto form = form_of(rule_.domain)) {
-      return {.text = draws_.of(
-                  form_examples(*form, rule_.format, type == ValueType::kInt)),
-              .is_string = is_string(type)};
+    if (!formed_.empty()) {
+      return {.text = draws_.of(formed_), .is_string = is_string(type)};
     }
     if (rule_.domain == Domain::kInteger || type == ValueType::kInt) {
       return {.text = integer(), .is_string = is_string(type)};
@@ -171,6 +171,7 @@ class ValueMaker {
   Draws& draws_;
   std::vector<std::string> values_;
   std::vector<std::string> words_;
+  std::vector<std::string> formed_;
 };
 
 class ListMaker {

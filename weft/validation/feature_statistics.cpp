@@ -74,6 +74,9 @@ void FeatureStatistics::add(const Column& column,
     }
   }
   add_values(column, weights_of_values(column, weights));
+  // A value is kept cut, so that each is decoded while it is here.
+  if (!images_) return;
+  for (const std::string_view value : column.values) images_->add(value);
 }
 
 void FeatureStatistics::add_levels(const Column& column) {
@@ -180,6 +183,7 @@ void FeatureStatistics::merge(const FeatureStatistics& other) {
   for (std::size_t i = 0; i < other.levels_.size(); ++i) {
     levels_[i].merge(other.levels_[i]);
   }
+  if (images_ && other.images_) images_->merge(*other.images_);
   counts_.grow(other.counts_.capacity());
   if (!profile_ && !other.profile_ && counts_.merge(other.counts_)) return;
   begin_profile();
@@ -196,6 +200,8 @@ void FeatureStatistics::write(StateWriter& out) const {
   counts_.write(out);
   out.number(profile_.has_value());
   if (profile_) profile_->write(out);
+  out.number(images_.has_value());
+  if (images_) images_->write(out);
 }
 
 FeatureStatistics FeatureStatistics::read(
@@ -213,6 +219,7 @@ FeatureStatistics FeatureStatistics::read(
     feature.profile_ = ValueProfile::read(in);
     feature.profile_->vocabulary = feature.vocabulary_;
   }
+  if (in.number<std::uint8_t>() != 0) feature.images_ = ImageCounts::read(in);
   return feature;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "weft/validation/column_batch.h"
+#include "weft/validation/image_counts.h"
 #include "weft/validation/value_profile.h"
 
 namespace weft::validation {
@@ -33,11 +34,15 @@ struct ListLengths {
 class FeatureStatistics {
  public:
   // Values are counted exactly as long as at most `exact_values` are different.
-  // Their words are looked for in the vocabulary, if there is one.
+  // Their words are looked for in the vocabulary, if there is one; images among
+  // them are decoded if `images` has a place for what they are.
   explicit FeatureStatistics(
       std::size_t exact_values,
-      std::shared_ptr<const Vocabulary> vocabulary = nullptr)
-      : counts_(exact_values), vocabulary_(std::move(vocabulary)) {}
+      std::shared_ptr<const Vocabulary> vocabulary = nullptr,
+      std::optional<ImageCounts> images = {})
+      : counts_(exact_values),
+        vocabulary_(std::move(vocabulary)),
+        images_(std::move(images)) {}
 
   // `weights` has one for each row, or none. Throws Error(kDataLoss) for lists
   // of another depth than before.
@@ -51,6 +56,7 @@ class FeatureStatistics {
   const std::vector<ListLengths>& levels() const { return levels_; }
   const ValueCounts& counts() const { return counts_; }
   ValueProfile profile() const;
+  const std::optional<ImageCounts>& images() const { return images_; }
   // The number of different values; a sketch's estimate unless
   // counts().is_exact().
   double distinct() const;
@@ -72,6 +78,7 @@ class FeatureStatistics {
   std::vector<ListLengths> levels_;
   ValueCounts counts_;
   std::shared_ptr<const Vocabulary> vocabulary_;
+  std::optional<ImageCounts> images_;
   std::optional<ValueProfile> profile_;  // where values are too many to count
 };
 

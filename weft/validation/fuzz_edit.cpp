@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/validation/formed_examples.h"
 #include "weft/validation/value_text.h"
 
 namespace weft::validation {
@@ -31,8 +32,8 @@ ExampleItem plain_value(const Schema& schema, const FeatureRule& rule) {
     item.text = values->front();
   } else if (rule.domain == Domain::kBool) {
     item.text = item.is_string ? "true" : "1";
-  } else if (const auto form = form_of(rule.domain)) {
-    item.text = form_examples(*form, rule.format, !item.is_string).front();
+  } else if (form_of(rule.domain)) {
+    item.text = formed_examples(rule).front();
   } else if (item.is_string && rule.domain != Domain::kInteger &&
              rule.domain != Domain::kNumber) {
     item.text = "a";

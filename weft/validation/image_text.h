@@ -14,8 +14,13 @@ namespace weft::validation {
 const std::vector<std::string>& image_formats();
 
 // The place in image_formats() of what the text begins as, or their number.
-// What is behind the file's signature is not decoded.
+// What is behind the file's signature is not looked at.
 std::size_t image_format_of(std::string_view text);
+
+// The file in a text that image_format_of() knows; as far as it is base64.
+std::string image_file_of(std::string_view text);
+// A file as such a text.
+std::string image_text_of(std::string_view file);
 
 // An image of one pixel in a format, as a text.
 std::string_view pixel_text(std::string_view format);

@@ -176,6 +176,14 @@ FeatureRule infer_feature(const FeatureSummary& feature,
     rule.min = feature.numbers->least;
     rule.max = feature.numbers->most;
   }
+  // Those of images where all could be decoded: else the data broke the rule.
+  if (options.suggests_ranges && rule.domain == Domain::kImage &&
+      feature.images && feature.images->undecoded == 0) {
+    for (std::size_t i = 0; i < kImageMeasures; ++i) {
+      const ImageCounts::Ends& ends = feature.images->ends[i];
+      rule.image[i] = {ends.least, ends.most};
+    }
+  }
   return rule;
 }
 

@@ -71,6 +71,16 @@ Json forms_json(const FeatureSummary& feature) {
   return json;
 }
 
+Json images_json(const ImageCounts& images) {
+  Json json{{"decoded", images.decoded}, {"undecoded", images.undecoded}};
+  if (images.undecoded > 0) json["reason"] = images.reason;
+  for (std::size_t i = 0; i < kImageMeasures && images.decoded > 0; ++i) {
+    json[std::string(to_string(static_cast<ImageMeasure>(i)))] = {
+        {"min", images.ends[i].least}, {"max", images.ends[i].most}};
+  }
+  return json;
+}
+
 Json feature_json(const FeatureSummary& feature, bool has_weights) {
   Json json{{"name", shown_text(feature.name)},
             {"type", to_string(feature.type)},
@@ -104,6 +114,7 @@ Json feature_json(const FeatureSummary& feature, bool has_weights) {
                      {"known", feature.words->known},
                      {"coverage", feature.words->coverage()}};
   }
+  if (feature.images) json["images"] = images_json(*feature.images);
   json["distinct"] = std::round(feature.distinct);
   json["is_exact"] = feature.is_exact;
   if (!feature.is_exact) json["count_error"] = feature.error;

@@ -76,6 +76,22 @@ std::string forms_text(const FeatureSummary& feature) {
   return text;
 }
 
+std::string images_text(const ImageCounts& images) {
+  std::string text;
+  for (std::size_t i = 0; i < kImageMeasures && images.decoded > 0; ++i) {
+    const ImageCounts::Ends& ends = images.ends[i];
+    text += fmt::format("{}{} {}", text.empty() ? "<br>" : " · ",
+                        to_string(static_cast<ImageMeasure>(i)),
+                        ends.least == ends.most
+                            ? fmt::format("{}", ends.least)
+                            : fmt::format("{} to {}", ends.least, ends.most));
+  }
+  if (images.undecoded == 0) return text;
+  return text + fmt::format("<br>{} images cannot be decoded: {}",
+                            count_text(images.undecoded),
+                            html_text(images.reason, 200));
+}
+
 std::string facts_of(const FeatureSummary& feature) {
   std::string facts = fmt::format(
       "{} · {} missing ({:.3g} %) · {}{} different", to_string(feature.type),
@@ -101,6 +117,7 @@ std::string facts_of(const FeatureSummary& feature) {
     }
   }
   facts += forms_text(feature);
+  if (feature.images) facts += images_text(*feature.images);
   if (feature.words) {
     facts += fmt::format("<br>{} words · {:.3g} % in the vocabulary",
                          count_text(feature.words->words),

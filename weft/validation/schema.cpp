@@ -115,6 +115,7 @@ StatisticsOptions statistics_options(const Schema& schema,
     if (!rule.vocabulary.empty()) {
       options.vocabularies[rule.name] = schema.value_lists.at(rule.vocabulary);
     }
+    if (rule.decodes_images()) options.images.insert(rule.name);
   }
   return options;
 }

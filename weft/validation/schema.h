@@ -13,7 +13,7 @@
 
 namespace weft::validation {
 
-// How many items a list may have.
+// How many items a list may have; how large an image may be.
 struct ListBounds {
   std::optional<std::int64_t> min = {};
   std::optional<std::int64_t> max = {};
@@ -68,6 +68,8 @@ struct FeatureRule {
   std::vector<ListBounds> value_count = {};
   Domain domain = Domain::kAny;
   std::string format = {};  // of times and images; empty: any
+  // Bounds of what images are, by ImageMeasure.
+  std::array<ListBounds, kImageMeasures> image = {};
   // All values there may be; or the name of a list that several features share.
   std::optional<std::vector<std::string>> values = {};
   std::string values_of = {};
@@ -100,6 +102,8 @@ struct FeatureRule {
 
   // Takes the bounds of mean and deviation away.
   void forget_moments();
+  // Whether images have bounds, which only decoded ones can be held to.
+  bool decodes_images() const { return image != decltype(image){}; }
   bool is_live() const { return !stage || *stage > Stage::kDeprecated; }
   bool is_required() const {
     return min_fraction.value_or(0) > 0 || min_count.value_or(0) > 0;
@@ -145,8 +149,8 @@ struct Schema {
 };
 
 // Options for statistics of data that the schema is held against: of features
-// with many listed values as many are counted exactly, and words are looked for
-// in vocabularies.
+// with many listed values as many are counted exactly, words are looked for in
+// vocabularies, and images that have bounds are decoded.
 StatisticsOptions statistics_options(const Schema& schema,
                                      StatisticsOptions options = {});
 

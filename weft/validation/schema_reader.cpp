@@ -167,17 +167,17 @@ std::vector<std::pair<std::string, const toml::node*>> in_order(
   return all;
 }
 
-ListBounds read_bounds(const toml::node& node, SchemaTable& table,
-                       std::string_view where) {
+ListBounds read_bounds(const toml::node& node, const std::string& key,
+                       SchemaTable& table, std::string_view where) {
   const toml::table* bounds = node.as_table();
   if (bounds == nullptr) {
-    table.fail(&node, "value_count", "{ min = …, max = … } is due");
+    table.fail(&node, key, "{ min = …, max = … } is due");
   }
-  SchemaTable reader(*bounds, "value_count", where);
+  SchemaTable reader(*bounds, key, where);
   const ListBounds read{reader.count("min"), reader.count("max")};
   reader.refuse_unknown();
   if (read.min && read.max && *read.min > *read.max) {
-    table.fail(&node, "value_count", "min is above max");
+    table.fail(&node, key, "min is above max");
   }
   return read;
 }
@@ -197,10 +197,12 @@ void read_counts(FeatureRule& rule, SchemaTable& table,
   if (const toml::node* node = table.find("value_count")) {
     if (const toml::array* levels = node->as_array()) {
       for (const toml::node& level : *levels) {
-        rule.value_count.push_back(read_bounds(level, table, where));
+        rule.value_count.push_back(
+            read_bounds(level, "value_count", table, where));
       }
     } else {
-      rule.value_count.push_back(read_bounds(*node, table, where));
+      rule.value_count.push_back(
+          read_bounds(*node, "value_count", table, where));
     }
     if (rule.shape) {
       table.fail(node, "value_count", "a shape says how many values there are");
@@ -226,6 +228,19 @@ void read_format(FeatureRule& rule, SchemaTable& table) {
             near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
   }
   rule.format = *format;
+}
+
+void read_images(FeatureRule& rule, SchemaTable& table,
+                 std::string_view where) {
+  for (std::size_t i = 0; i < kImageMeasures; ++i) {
+    const std::string key(to_string(static_cast<ImageMeasure>(i)));
+    const toml::node* node = table.find(key);
+    if (node == nullptr) continue;
+    if (rule.domain != Domain::kImage) {
+      table.fail(node, key, "it is of the domain \"image\"");
+    }
+    rule.image[i] = read_bounds(*node, key, table, where);
+  }
 }
 
 // A least and a most that may be given.
@@ -254,9 +269,11 @@ void read_vocabulary(FeatureRule& rule, SchemaTable& table,
   }
 }
 
-void read_domain(FeatureRule& rule, SchemaTable& table, const Schema& schema) {
+void read_domain(FeatureRule& rule, SchemaTable& table, const Schema& schema,
+                 std::string_view where) {
   rule.domain = table.choice<Domain>("domain", kDomains).value_or(Domain::kAny);
   read_format(rule, table);
+  read_images(rule, table, where);
   rule.values = table.texts("values");
   rule.values_of = table.text("values_of").value_or("");
   rule.min = table.bound("min");
@@ -312,7 +329,7 @@ FeatureRule read_feature(const std::string& name, const toml::node& node,
   FeatureRule rule{.name = name};
   rule.type = table.choice<ValueType>("type", 3);
   read_counts(rule, table, where);
-  read_domain(rule, table, schema);
+  read_domain(rule, table, schema, where);
   rule.stage = table.choice<Stage>("stage", 7);
   rule.in_environments =
       table.texts("in_environments").value_or(std::vector<std::string>());

@@ -69,6 +69,11 @@ void add_domain(const FeatureRule& rule, SectionKeys& keys) {
     keys.add_text("domain", to_string(rule.domain));
   }
   if (!rule.format.empty()) keys.add_text("format", rule.format);
+  for (std::size_t i = 0; i < kImageMeasures; ++i) {
+    if (rule.image[i] == ListBounds()) continue;
+    keys.add(std::string(to_string(static_cast<ImageMeasure>(i))),
+             bounds_text(rule.image[i]));
+  }
   if (rule.values) keys.add("values", toml_strings(*rule.values));
   if (!rule.values_of.empty()) keys.add_text("values_of", rule.values_of);
   if (rule.min) keys.add("min", toml_number(*rule.min));

@@ -11,6 +11,7 @@ namespace {
 
 // Its number grows with the form, so that bytes of another one are refused.
 constexpr std::string_view kMark = "weft statistics 3\n";
+constexpr std::string_view kMark = "weft statistics 4\n";
 
 const Column& column_of(const ColumnBatch& batch, const std::string& name,
                         std::string_view use) {
@@ -53,7 +54,11 @@ FeatureStatistics& Statistics::feature(const std::string& name) {
                                 : std::max(options_.exact_values, more->second);
   places_[name] = features_.size();
   return features_
-      .emplace_back(name, FeatureStatistics(exact, vocabulary_of(name)))
+      .emplace_back(name, FeatureStatistics(
+                              exact, vocabulary_of(name),
+                              options_.images.contains(name)
+                                  ? std::optional<ImageCounts>(std::in_place)
+                                  : std::nullopt))
       .second;
 }
 
@@ -150,7 +155,7 @@ void Statistics::merge(const Statistics& other) {
   if (options_ != other.options_) {
     throw Error(ErrorCode::kInvalidArgument, "statistics",
                 "these were made with other options: weight, slices, label, "
-                "vocabularies or how many values are counted");
+                "vocabularies, images or how many values are counted");
   }
   for (const auto& [name, statistics] : other.features_) {
     feature(name).merge(statistics);
@@ -176,6 +181,8 @@ void Statistics::write(StateWriter& out) const {
     out.number<std::uint64_t>(words.size());
     for (const std::string& word : words) out.text(word);
   }
+  out.number<std::uint64_t>(options_.images.size());
+  for (const std::string& name : options_.images) out.text(name);
   out.text(options_.weight);
   out.number<std::uint64_t>(options_.slices.size());
   for (const std::string& slice : options_.slices) out.text(slice);
@@ -206,6 +213,9 @@ Statistics Statistics::read(StateReader& in) {
     for (std::size_t more = in.count(8); more > 0; --more) {
       words.push_back(in.text());
     }
+  }
+  for (std::size_t left = in.count(8); left > 0; --left) {
+    options.images.insert(in.text());
   }
   options.weight = in.text();
   for (std::size_t left = in.count(8); left > 0; --left) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,8 @@ struct StatisticsOptions {
   std::map<std::string, std::size_t> more_values = {};
   // Words that are looked for in the texts of a feature (vocabulary.h).
   std::map<std::string, std::vector<std::string>> vocabularies = {};
+  // Features whose images are decoded (image_counts.h).
+  std::set<std::string> images = {};
   // A feature that says how often a row counts; none: once.
   std::string weight = {};
   // Features by whose values the rows are sliced: each value has statistics of

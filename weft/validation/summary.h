@@ -71,6 +71,8 @@ struct FeatureSummary {
   FormCounts forms = {};
   // Where a vocabulary was given.
   std::optional<WordCounts> words = {};
+  // Where images were to be decoded.
+  std::optional<ImageCounts> images = {};
   double distinct = 0;
   // True where `counts` are all values with their exact counts; else they are
   // the frequent ones, and each may have come `error` times more.

@@ -68,6 +68,7 @@ void check_domain_type(validation::FeatureCheck& feature) {
     const auto type = to_string(*rule.type);
     rule.domain = Domain::kAny;
     rule.format.clear();
+    rule.image = {};
     rule.forget_moments();
     rule.values.reset();
     rule.values_of.clear();

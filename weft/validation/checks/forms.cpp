@@ -46,6 +46,7 @@ void mend(FeatureRule& rule, const FeatureSummary& seen, FormKind form,
   }
   rule.domain = Domain::kAny;
   rule.format.clear();
+  rule.image = {};
   rule.min_domain_mass = 1;
 }
 

@@ -3,7 +3,6 @@
 #include "weft/validation/vocabulary.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "weft/validation/check.h"
 
@@ -12,9 +11,6 @@ namespace {
 
 using validation::FeatureCheck;
 using validation::FeatureRule;
-
-// Shares in schemas have so many steps.
-constexpr double kSteps = 1e4;
 
 // The words that are not in it, the most frequent first, as far as the values
 // are known.
@@ -61,7 +57,7 @@ void check_vocabulary(FeatureCheck& feature) {
       100 * rule.min_coverage,
       validation::listed(
           strangers_of(feature, feature.schema.value_lists[rule.vocabulary])));
-  rule.min_coverage = std::floor(coverage * kSteps) / kSteps;
+  rule.min_coverage = validation::share_below(coverage);
   if (rule.min_coverage == 0) forget_vocabulary(rule);
   feature.report("low_coverage", "words that are not in the vocabulary",
                  detail);
