@@ -50,6 +50,39 @@ TEST(JsonRows, ReadListsOfLists) {
   EXPECT_EQ(infer_feature(*gap.find("m")).shape, std::nullopt);
 }
 
+// Lists without values do not show how deep they would be, on whichever side of
+// others they stand, and in whichever part.
+TEST(JsonRows, TakeEmptyListsForListsOfAnyDepth) {
+  const std::string lines[] = {"{\"m\": []}\n", "{\"m\": [[]]}\n",
+                               "{\"m\": [[1, 2], []]}\n"};
+  for (const std::string& text :
+       {lines[0] + lines[1] + lines[2], lines[2] + lines[1] + lines[0]}) {
+    const auto data = summary_of_lines(text);
+    const auto& levels = data.find("m")->levels;
+    ASSERT_EQ(levels.size(), 2u);
+    EXPECT_EQ(levels[0].least, 0);
+    EXPECT_EQ(levels[0].most, 2);
+    EXPECT_EQ(levels[1].least, 0);
+    EXPECT_TRUE(check(infer_schema(data), {.data = data}).anomalies.empty());
+  }
+  Statistics whole;
+  for (const std::string& text : lines) {
+    JsonRows rows(std::make_unique<std::istringstream>(text), "test.jsonl");
+    Statistics part;
+    ColumnBatch batch;
+    while (rows.next(batch)) {
+      part.add(batch);
+      whole.add(batch);
+    }
+    Statistics other = whole;
+    other.merge(part);
+    EXPECT_EQ(other.rows(), whole.rows() + 1);
+  }
+  EXPECT_EQ(summarize(whole).find("m")->levels.size(), 2u);
+  EXPECT_THROW(summary_of_lines(lines[1] + "{\"m\": [1]}\n"), Error);
+  EXPECT_THROW(summary_of_lines(lines[2] + "{\"m\": [[[]]]}\n"), Error);
+}
+
 TEST(JsonRows, FindListsThatAreTooShortTooLongOrTooDeep) {
   const auto data = summary_of_lines("{\"l\": [1, 2]}\n{\"l\": [1]}\n");
   Schema schema = infer_schema(data);

@@ -81,7 +81,8 @@ void FeatureStatistics::add(const Column& column,
 
 void FeatureStatistics::add_levels(const Column& column) {
   const std::size_t depth = column.levels.size();
-  if (!levels_.empty() && levels_.size() != depth && !column.values.empty()) {
+  // Empty lists do not show how deep they would be.
+  if (levels_.size() != depth && has_values() && !column.values.empty()) {
     throw Error(ErrorCode::kDataLoss, column.name,
                 "its lists are nested {} deep, and were {} deep before", depth,
                 levels_.size());
@@ -169,8 +170,8 @@ double FeatureStatistics::distinct() const {
 }
 
 void FeatureStatistics::merge(const FeatureStatistics& other) {
-  if (!levels_.empty() && !other.levels_.empty() &&
-      levels_.size() != other.levels_.size()) {
+  if (levels_.size() != other.levels_.size() && has_values() &&
+      other.has_values()) {
     throw Error(ErrorCode::kInvalidArgument, "statistics",
                 "lists that are nested {} deep, and others {} deep, are not "
                 "of one feature",

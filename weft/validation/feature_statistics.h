@@ -66,6 +66,7 @@ class FeatureStatistics {
       StateReader& in, std::shared_ptr<const Vocabulary> vocabulary = nullptr);
 
  private:
+  bool has_values() const { return profile_ || counts_.size() > 0; }
   void add_levels(const Column& column);
   void add_values(const Column& column, std::span<const double> weights);
   void add_many(const Column& column, std::size_t from,

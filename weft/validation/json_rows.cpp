@@ -9,12 +9,17 @@ namespace {
 constexpr std::int64_t kBatchRows = 2048;
 constexpr int kMostDepth = 16;
 
-// How deep the lists in `value` are; 0 for one that is empty, or no list.
-std::size_t depth_of(const nlohmann::ordered_json& value) {
-  if (!value.is_array()) return 0;
-  std::size_t depth = 0;
-  for (const auto& item : value) depth = std::max(depth, depth_of(item));
-  return depth > 0 || !value.empty() ? depth + 1 : 0;
+// How deep the lists in `value` are.
+ListDepth depth_of(const nlohmann::ordered_json& value) {
+  if (!value.is_array()) return {.least = 0, .is_sure = true};
+  ListDepth depth;
+  for (const auto& item : value) {
+    const ListDepth inner = depth_of(item);
+    depth.least = std::max(depth.least, inner.least);
+    depth.is_sure = depth.is_sure || inner.is_sure;
+  }
+  ++depth.least;
+  return depth;
 }
 
 }  // namespace
@@ -37,7 +42,7 @@ bool JsonRows::next(ColumnBatch& batch) {
     Column& column = batch.columns.emplace_back();
     column.name = names_[i];
     column.is_typed = true;
-    column.levels.resize(std::max<std::size_t>(depths_[i], 1));
+    column.levels.resize(std::max<std::size_t>(depths_[i].least, 1));
   }
   std::string line;
   while (batch.rows < kBatchRows && std::getline(*lines_, line)) {
@@ -97,7 +102,7 @@ Column& JsonRows::column(const std::string& name, ColumnBatch& batch) {
   if (is_new) {
     if (names_.size() == kMostFeatures) fail("has one feature too many");
     names_.push_back(name);
-    depths_.push_back(0);
+    depths_.emplace_back();
     Column& column = batch.columns.emplace_back();
     column.name = name;
     column.is_typed = true;
@@ -113,17 +118,17 @@ void JsonRows::add_value(const std::string& name, const Json& value,
   if (to.levels[0].size() > static_cast<std::size_t>(batch.rows)) {
     fail(fmt::format("says '{}' in two ways", name.substr(0, 40)));
   }
-  std::size_t& depth = depths_[places_.at(name)];
-  const std::size_t own = value.is_array() ? depth_of(value) : 1;
-  // How deep an empty list would be is not to be seen.
-  if (own > 0) {
-    if (depth != 0 && depth != own) {
-      fail(fmt::format("has '{}' nested {} deep, and a line before {} deep",
-                       name.substr(0, 40), own, depth));
-    }
-    depth = own;
-    to.levels.resize(std::max(own, to.levels.size()));
+  ListDepth& depth = depths_[places_.at(name)];
+  const ListDepth own = value.is_array()
+                            ? depth_of(value)
+                            : ListDepth{.least = 1, .is_sure = true};
+  if ((depth.is_sure && own.least > depth.least) ||
+      (own.is_sure && depth.least > own.least)) {
+    fail(fmt::format("has '{}' nested {} deep, and a line before {} deep",
+                     name.substr(0, 40), own.least, depth.least));
   }
+  depth = {std::max(depth.least, own.least), depth.is_sure || own.is_sure};
+  to.levels.resize(std::max(depth.least, to.levels.size()));
   if (!value.is_array()) {
     to.levels[0].push_back(1);
     return add_items(to, Json::array({value}), to.levels.size(), batch);

@@ -15,6 +15,12 @@
 
 namespace weft::validation {
 
+// How deep lists are nested; at least so deep, where no value stands in any.
+struct ListDepth {
+  std::size_t least = 0;
+  bool is_sure = false;
+};
+
 class JsonRows final : public RowSource {
  public:
   // Throws Error(kUnavailable) for what cannot be opened.
@@ -46,7 +52,7 @@ class JsonRows final : public RowSource {
   std::size_t number_ = 0;
   std::map<std::string, std::size_t> places_;
   std::vector<std::string> names_;
-  std::vector<std::size_t> depths_;  // of lists; 0: not seen yet
+  std::vector<ListDepth> depths_;
 };
 
 }  // namespace weft::validation
