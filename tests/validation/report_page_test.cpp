@@ -34,6 +34,8 @@ TEST(ReportPage, ShowsWhatStandsInTheDataAsText) {
   EXPECT_EQ(page.find("<img"), std::string::npos);
   EXPECT_EQ(page.find("<b>"), std::string::npos);
   EXPECT_EQ(page.find('\xff'), std::string::npos);
+  // An edit of several lines has as many.
+  EXPECT_NE(page.find("type = &quot;string&quot;\n"), std::string::npos);
   EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
   EXPECT_NE(page.find("&amp;amp"), std::string::npos);
   // It needs nothing from elsewhere.

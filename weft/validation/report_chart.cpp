@@ -178,7 +178,7 @@ std::string values_chart(const FeatureSummary& feature,
     most = std::max({most, share, theirs[feature.counts[i].text]});
   }
   const double row = kBarHeight + (other == nullptr ? 4 : 9);
-  constexpr double kNames = 110;
+  constexpr double kNames = 132;
   const double room = kWidth - kNames - 50;
   std::string content;
   for (std::size_t i = 0; i < count; ++i) {
@@ -188,7 +188,7 @@ std::string values_chart(const FeatureSummary& feature,
         static_cast<double>(value.count) / static_cast<double>(feature.values);
     const std::string title =
         fmt::format("{}: {:.3g} %", html_text(value.text, 80), 100 * share);
-    content += label(kNames - 6, y + 11, "end", html_text(value.text, 18));
+    content += label(kNames - 6, y + 11, "end", html_text(value.text, 16));
     content += rectangle(kNames, y + 1, room * share / most, kBarHeight - 3,
                          "ours", title);
     content += label(kNames + room * share / most + 4, y + 11, "start",

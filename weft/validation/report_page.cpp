@@ -17,6 +17,17 @@ std::string count_text(std::uint64_t count) {
   return digits;
 }
 
+// A line for each change.
+std::string edit_text(const std::string& edit) {
+  std::string text;
+  for (std::size_t begin = 0; begin < edit.size();) {
+    const std::size_t end = std::min(edit.find('\n', begin), edit.size());
+    text += html_text(edit.substr(begin, end - begin), 2000) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
 std::string anomaly_rows(const CheckReport& report) {
   std::string rows;
   for (const Anomaly& anomaly : report.anomalies) {
@@ -26,7 +37,7 @@ std::string anomaly_rows(const CheckReport& report) {
         to_string(anomaly.severity),
         anomaly.feature.empty() ? "the data" : html_text(anomaly.feature),
         html_text(anomaly.what), anomaly.kind, html_text(anomaly.detail, 600),
-        html_text(anomaly.edit, 2000));
+        edit_text(anomaly.edit));
   }
   return rows;
 }
