@@ -40,7 +40,7 @@ struct ImageCounts {
   // Why one of these cannot; of several reasons the first by the alphabet, so
   // that it is the same whatever parts the data came in.
   std::string reason = {};
-  // Of the decoded ones, which there must be.
+  // These are of the decoded ones, which there must be.
   std::array<Ends, kImageMeasures> ends = {};
 
   // A text that is no image counts as nothing.
