@@ -4,6 +4,7 @@
 
 #include "weft/data/image.h"
 #include "weft/validation/image_text.h"
+#include "weft/validation/value_text.h"
 
 namespace weft::validation {
 namespace {
@@ -45,7 +46,7 @@ void ImageCounts::add(std::string_view text) {
     }
   } catch (const Error& error) {
     one.undecoded = 1;
-    one.reason = error.message();
+    one.reason = shown_text(error.message());
   }
   merge(one);
 }
@@ -78,6 +79,7 @@ ImageCounts ImageCounts::read(StateReader& in) {
   counts.decoded = in.number<std::uint64_t>();
   counts.undecoded = in.number<std::uint64_t>();
   counts.reason = in.text();
+  if (!is_utf8(counts.reason)) in.fail("a reason is no text");
   for (Ends& each : counts.ends) {
     each.least = in.number<std::int64_t>();
     each.most = in.number<std::int64_t>();
