@@ -64,6 +64,7 @@ class SchemaTable {
   }
   double number_of(const toml::node& node, const std::string& key, double least,
                    double most) const {
+    // true would be read as 1.
     const auto value = node.value<double>();
     if (!node.is_number() || !value || std::isnan(*value)) {
       fail(&node, key, "a number is due");
@@ -77,6 +78,7 @@ class SchemaTable {
   std::optional<Bound> bound(const std::string& key) {
     const toml::node* node = find(key);
     if (node == nullptr) return std::nullopt;
+    // An integer keeps all of its digits, of which a double has 53 bits.
     if (const auto whole = node->value_exact<std::int64_t>()) {
       return static_cast<Bound>(*whole);
     }

@@ -10,7 +10,6 @@ namespace weft::validation {
 namespace {
 
 // Its number grows with the form, so that bytes of another one are refused.
-constexpr std::string_view kMark = "weft statistics 3\n";
 constexpr std::string_view kMark = "weft statistics 4\n";
 
 const Column& column_of(const ColumnBatch& batch, const std::string& name,
