@@ -62,6 +62,7 @@ TEST(ConvKernel, F64IsBlas) {
 
 TEST(ConvKernel, TilesAgree) {
   expect_window_products("simd:im2col", DType::kF32, 1e-4);
+  expect_window_products("simd:im2col", DType::kF64, 1e-13);
 }
 
 // A bf16 image and f32 weights, whose gradient comes out in f32.

@@ -30,19 +30,25 @@ TEST(MatmulKernel, AgreesOnBiggerShapes) {
 
 // Sizes beyond a panel and a block of rows, and such that fill none.
 TEST(MatmulKernel, TilesAgree) {
-  for (OpSample sample : {product({200, 300}, {300, 150}, false, false),
-                          product({300, 200}, {150, 300}, true, true),
-                          product({1, 1}, {1, 1}, false, false),
-                          product({3, 2, 17, 33}, {2, 33, 9}, false, false),
-                          product({5, 1, 17, 33}, {7, 9, 33}, false, true),
-                          product({5, 33, 17}, {33, 9}, true, false)}) {
-    EXPECT_TRUE(agrees_with_reference("matmul", "simd:tiles", sample, 1e-5));
-    const Shape& b = sample.inputs[1].type.shape;
-    const bool is_transposed = sample.attributes.flag("transpose_b");
-    sample.inputs.push_back(
-        {{DType::kF32, {is_transposed ? b.end()[-2] : b.back()}}});
-    sample.attributes.set("activation", std::string("relu"));
-    EXPECT_TRUE(agrees_with_reference("matmul", "simd:tiles", sample, 1e-5));
+  for (const auto& [dtype, tolerance] :
+       {std::pair(DType::kF32, 1e-5), std::pair(DType::kF64, 1e-13)}) {
+    for (OpSample sample :
+         {product({200, 300}, {300, 150}, false, false, dtype),
+          product({300, 200}, {150, 300}, true, true, dtype),
+          product({1, 1}, {1, 1}, false, false, dtype),
+          product({3, 2, 17, 33}, {2, 33, 9}, false, false, dtype),
+          product({5, 1, 17, 33}, {7, 9, 33}, false, true, dtype),
+          product({5, 33, 17}, {33, 9}, true, false, dtype)}) {
+      EXPECT_TRUE(
+          agrees_with_reference("matmul", "simd:tiles", sample, tolerance));
+      const Shape& b = sample.inputs[1].type.shape;
+      const bool is_transposed = sample.attributes.flag("transpose_b");
+      sample.inputs.push_back(
+          {{dtype, {is_transposed ? b.end()[-2] : b.back()}}});
+      sample.attributes.set("activation", std::string("relu"));
+      EXPECT_TRUE(
+          agrees_with_reference("matmul", "simd:tiles", sample, tolerance));
+    }
   }
 }
 

@@ -1,5 +1,6 @@
-// Products of matrices of f32 without a library: what weft_core has. Where
-// oneDNN or OpenBLAS are, they are faster.
+// Products of matrices of f32 and f64 without a library: what weft_core has,
+// and what there is for f64 where OpenBLAS is not. Where libraries are, they
+// are faster.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/tiled_matmul.cpp"
 #include <hwy/foreach_target.h>
@@ -15,20 +16,21 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-std::unique_ptr<PreparedKernel> prepare_tiled_matmul(const OpCall& call) {
+template <class T>
+std::unique_ptr<PreparedKernel> tiled_matmul(const OpCall& call) {
   const Product p(call);
   const auto lefts = matrix_offsets(p.a, p.y);
   const auto rights = matrix_offsets(p.b, p.y);
   const simd::TiledSizes size{p.m(), p.n(), p.k(), std::ssize(lefts)};
   return make_kernel(
       [=](const KernelBuffers& buffers) {
-        const auto* a = input_of<float>(buffers, 0);
-        const auto* b = input_of<float>(buffers, 1);
-        auto* y = output_of<float>(buffers, 0);
+        const auto* a = input_of<T>(buffers, 0);
+        const auto* b = input_of<T>(buffers, 1);
+        auto* y = output_of<T>(buffers, 0);
         // Both operands are packed as left tiles: a transposed one is read
         // along its other side.
-        simd::tiled_products(size, false, static_cast<float*>(buffers.scratch),
-                             [&](std::int64_t i) -> simd::TiledOperands {
+        simd::tiled_products(size, false, static_cast<T*>(buffers.scratch),
+                             [&](std::int64_t i) -> simd::TiledOperands<T> {
                                return {
                                    simd::left_tile(a + lefts[at(i)],
                                                    p.a_stride(), p.transpose_a),
@@ -39,10 +41,14 @@ std::unique_ptr<PreparedKernel> prepare_tiled_matmul(const OpCall& call) {
         // The bias is added when a product is complete, since its sums are
         // taken in several passes.
         add_tail(p.y.shape.num_elements() / size.n, size.n,
-                 p.has_bias ? input_of<float>(buffers, 2) : nullptr, p.is_relu,
-                 y);
+                 p.has_bias ? input_of<T>(buffers, 2) : nullptr, p.is_relu, y);
       },
       simd::tiled_scratch_bytes(size));
+}
+
+std::unique_ptr<PreparedKernel> prepare_tiled_matmul(const OpCall& call) {
+  return call.input(0).dtype == DType::kF64 ? tiled_matmul<double>(call)
+                                            : tiled_matmul<float>(call);
 }
 
 }  // namespace
@@ -54,7 +60,10 @@ namespace weft {
 namespace {
 
 std::optional<std::string> tiled_matmul_declines(const OpCall& call) {
-  if (call.input(0).dtype != DType::kF32) return "computes in f32 only";
+  const DType dtype = call.input(0).dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return fmt::format("computes in f32 and f64, not in {}", to_string(dtype));
+  }
   if (Product(call).is_empty()) return "an operand is empty";
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Products of small matrices, for kernels whose tiles stay in the caches: a
-// call of BLAS would spend its time there on packing.
+// Products of small matrices of f32 or f64, for kernels whose tiles stay in the
+// caches: a call of BLAS would spend its time there on packing.
 //
 // It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_TILE_PRODUCT_H_) == defined(HWY_TARGET_TOGGLE)
@@ -16,8 +16,9 @@ namespace weft::HWY_NAMESPACE::simd {
 
 // The left operand: element (i, p) is data[i * row + p * step], so that a
 // transposed matrix needs no copy.
+template <class T>
 struct LeftTile {
-  const float* data;
+  const T* data;
   std::size_t row, step;
 };
 // The right operand and the result have rows that lie side by side.
@@ -34,32 +35,32 @@ inline constexpr std::size_t kBlockVectors = kLanes >= 16 ? 4 : 2;
 
 // kRows rows of c in kVectors vectors. Where `kIsPart`, the last vector has
 // only `count` elements.
-template <std::size_t kRows, std::size_t kVectors, bool kIsPart>
-HWY_INLINE void product_block(std::size_t k, const LeftTile& a,
-                              const RowTile<const float>& b,
-                              const RowTile<float>& c, std::size_t count,
-                              bool adds) {
-  const auto part = hn::FirstN(Floats(), count);
-  const auto read = [&](const float* p) {
+template <std::size_t kRows, std::size_t kVectors, bool kIsPart, class T>
+HWY_INLINE void product_block(std::size_t k, const LeftTile<T>& a,
+                              const RowTile<const T>& b, const RowTile<T>& c,
+                              std::size_t count, bool adds) {
+  const hn::ScalableTag<T> all;
+  constexpr std::size_t kEach = kLanesOf<T>;
+  const auto part = hn::FirstN(all, count);
+  const auto read = [&](const T* p) {
     if constexpr (kIsPart)
-      return hn::MaskedLoad(part, Floats(), p);
+      return hn::MaskedLoad(part, all, p);
     else
       return load(p);
   };
-  Vector sums[kRows][kVectors];
+  hn::Vec<decltype(all)> sums[kRows][kVectors];
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[i][v] =
-          adds ? read(c.data + i * c.row + v * kLanes) : broadcast(0.f);
+      sums[i][v] = adds ? read(c.data + i * c.row + v * kEach) : hn::Zero(all);
     }
   }
   for (std::size_t p = 0; p < k; ++p) {
-    Vector row[kVectors];
+    hn::Vec<decltype(all)> row[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) {
-      row[v] = read(b.data + p * b.row + v * kLanes);
+      row[v] = read(b.data + p * b.row + v * kEach);
     }
     for (std::size_t i = 0; i < kRows; ++i) {
-      const Vector left = broadcast(a.data[i * a.row + p * a.step]);
+      const auto left = hn::Set(all, a.data[i * a.row + p * a.step]);
       for (std::size_t v = 0; v < kVectors; ++v) {
         sums[i][v] = hn::MulAdd(left, row[v], sums[i][v]);
       }
@@ -67,9 +68,9 @@ HWY_INLINE void product_block(std::size_t k, const LeftTile& a,
   }
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t v = 0; v < kVectors; ++v) {
-      float* to = c.data + i * c.row + v * kLanes;
+      T* to = c.data + i * c.row + v * kEach;
       if constexpr (kIsPart)
-        hn::BlendedStore(sums[i][v], part, Floats(), to);
+        hn::BlendedStore(sums[i][v], part, all, to);
       else
         store(sums[i][v], to);
     }
@@ -77,10 +78,10 @@ HWY_INLINE void product_block(std::size_t k, const LeftTile& a,
 }
 
 // All rows of some columns, in blocks of rows that become smaller.
-template <std::size_t kVectors, bool kIsPart>
-void product_columns(std::size_t m, std::size_t k, LeftTile a,
-                     const RowTile<const float>& b, RowTile<float> c,
-                     std::size_t count, bool adds) {
+template <std::size_t kVectors, bool kIsPart, class T>
+void product_columns(std::size_t m, std::size_t k, LeftTile<T> a,
+                     const RowTile<const T>& b, RowTile<T> c, std::size_t count,
+                     bool adds) {
   const auto rows_of = [&]<std::size_t kRows>() {
     for (; m >= kRows; m -= kRows) {
       product_block<kRows, kVectors, kIsPart>(k, a, b, c, count, adds);
@@ -95,9 +96,10 @@ void product_columns(std::size_t m, std::size_t k, LeftTile a,
 }
 
 // c [m, n] = a b, or c += a b, with a [m, k] and b [k, n].
-inline void tile_product(std::size_t m, std::size_t n, std::size_t k,
-                         const LeftTile& a, RowTile<const float> b,
-                         RowTile<float> c, bool adds) {
+template <class T = float>
+void tile_product(std::size_t m, std::size_t n, std::size_t k,
+                  const LeftTile<T>& a, RowTile<const T> b, RowTile<T> c,
+                  bool adds) {
   const auto columns_of =
       [&]<std::size_t kVectors, bool kIsPart>(std::size_t columns) {
         product_columns<kVectors, kIsPart>(m, k, a, b, c, columns, adds);
@@ -105,11 +107,12 @@ inline void tile_product(std::size_t m, std::size_t n, std::size_t k,
         c.data += columns;
         n -= columns;
       };
-  constexpr std::size_t kBlock = kBlockVectors * kLanes;
+  constexpr std::size_t kEach = kLanesOf<T>;
+  constexpr std::size_t kBlock = kBlockVectors * kEach;
   while (n >= kBlock) {
     columns_of.template operator()<kBlockVectors, false>(kBlock);
   }
-  while (n >= kLanes) columns_of.template operator()<1, false>(kLanes);
+  while (n >= kEach) columns_of.template operator()<1, false>(kEach);
   if (n > 0) columns_of.template operator()<1, true>(n);
 }
 

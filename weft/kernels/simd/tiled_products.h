@@ -1,5 +1,5 @@
-// Products of matrices of f32 of any size without a library, in blocks as Goto
-// and van de Geijn have them ("Anatomy of high-performance matrix
+// Products of matrices of f32 or f64 of any size without a library, in blocks
+// as Goto and van de Geijn have them ("Anatomy of high-performance matrix
 // multiplication", 2008): a panel of the right operand is packed so that the
 // second-level cache holds it, and multiplied by rows of the left one where
 // these lie.
@@ -25,10 +25,10 @@ namespace weft::HWY_NAMESPACE::simd {
 
 // A row-major matrix, or its transpose; `stride` is the distance between rows
 // as they lie in memory.
-inline LeftTile left_tile(const float* data, std::int64_t stride,
-                          bool transpose) {
-  return transpose ? LeftTile{data, 1, at(stride)}
-                   : LeftTile{data, at(stride), 1};
+template <class T>
+LeftTile<T> left_tile(const T* data, std::int64_t stride, bool transpose) {
+  return transpose ? LeftTile<T>{data, 1, at(stride)}
+                   : LeftTile<T>{data, at(stride), 1};
 }
 
 // `count` products c [m, n] = a b, or c += a b, with a [m, k] and b [k, n].
@@ -38,22 +38,25 @@ struct TiledSizes {
 };
 // This is one of them. Element (i, j) of an operand is data[i * row + j *
 // step].
+template <class T>
 struct TiledOperands {
-  LeftTile a, b;
-  RowTile<float> c;
+  LeftTile<T> a, b;
+  RowTile<T> c;
 };
 
-// A panel has so many columns and, at a time, rows: 128 KiB. A block has so
-// many rows of the result that packing is little beside them.
+// A panel has so many columns and, at a time, as many rows as its size allows.
+// A block has so many rows of the result that packing is little beside them.
+inline constexpr std::size_t kPanelBytes = 128 << 10;
 inline constexpr std::int64_t kPanelColumns = 128;
-inline constexpr std::int64_t kPanelRows = 256;
+template <class T>
+inline constexpr std::int64_t kPanelRows =
+    std::int64_t{kPanelBytes / sizeof(T)} / kPanelColumns;
 inline constexpr std::int64_t kBlockOfRows = 192;
 // Each task packs into memory of its own, so that there are not many; their
 // number must not depend on that of the threads.
 inline constexpr std::int64_t kMostTiledTasks = 16;
-inline constexpr std::size_t kPanelSize = at(kPanelColumns * kPanelRows);
 inline constexpr std::size_t kMostTiledScratch =
-    at(kMostTiledTasks) * kPanelSize * sizeof(float);
+    at(kMostTiledTasks) * kPanelBytes;
 
 struct TiledBlocks {
   std::int64_t rows, panels, all;
@@ -65,12 +68,13 @@ struct TiledBlocks {
 };
 
 inline std::size_t tiled_scratch_bytes(const TiledSizes& size) {
-  return at(TiledBlocks(size).tasks()) * kPanelSize * sizeof(float);
+  return at(TiledBlocks(size).tasks()) * kPanelBytes;
 }
 
 // Rows of b side by side, as tile_product() wants them.
-inline void pack_panel(const LeftTile& b, std::size_t rows, std::size_t columns,
-                       float* to) {
+template <class T>
+void pack_panel(const LeftTile<T>& b, std::size_t rows, std::size_t columns,
+                T* to) {
   if (b.step == 1) {
     for (std::size_t i = 0; i < rows; ++i) {
       std::copy_n(b.data + i * b.row, columns, to + i * columns);
@@ -85,29 +89,29 @@ inline void pack_panel(const LeftTile& b, std::size_t rows, std::size_t columns,
 }
 
 // One block of rows by one panel of columns.
-inline void tiled_block(const TiledSizes& size, const TiledOperands& of,
-                        std::int64_t row, std::int64_t column, bool adds,
-                        float* panel) {
+template <class T>
+void tiled_block(const TiledSizes& size, const TiledOperands<T>& of,
+                 std::int64_t row, std::int64_t column, bool adds, T* panel) {
   const std::size_t rows = at(std::min(kBlockOfRows, size.m - row));
   const std::size_t columns = at(std::min(kPanelColumns, size.n - column));
-  for (std::int64_t k = 0; k < size.k; k += kPanelRows) {
-    const std::size_t depth = at(std::min(kPanelRows, size.k - k));
-    pack_panel({of.b.data + at(k) * of.b.row + at(column) * of.b.step, of.b.row,
-                of.b.step},
-               depth, columns, panel);
-    tile_product(rows, columns, depth,
-                 {of.a.data + at(row) * of.a.row + at(k) * of.a.step, of.a.row,
-                  of.a.step},
-                 {panel, columns},
-                 {of.c.data + at(row) * of.c.row + at(column), of.c.row},
-                 adds || k > 0);
+  for (std::int64_t k = 0; k < size.k; k += kPanelRows<T>) {
+    const std::size_t depth = at(std::min(kPanelRows<T>, size.k - k));
+    pack_panel<T>({of.b.data + at(k) * of.b.row + at(column) * of.b.step,
+                   of.b.row, of.b.step},
+                  depth, columns, panel);
+    tile_product<T>(rows, columns, depth,
+                    {of.a.data + at(row) * of.a.row + at(k) * of.a.step,
+                     of.a.row, of.a.step},
+                    {panel, columns},
+                    {of.c.data + at(row) * of.c.row + at(column), of.c.row},
+                    adds || k > 0);
   }
 }
 
 // `operands(i)` are those of product i; no size is 0. `scratch` has
 // tiled_scratch_bytes().
-template <class Operands>
-void tiled_products(const TiledSizes& size, bool adds, float* scratch,
+template <class T, class Operands>
+void tiled_products(const TiledSizes& size, bool adds, T* scratch,
                     Operands&& operands) noexcept {
   const TiledBlocks blocks(size);
   const std::int64_t tasks = blocks.tasks();
@@ -121,11 +125,11 @@ void tiled_products(const TiledSizes& size, bool adds, float* scratch,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t task = begin; task < end; ++task) {
                    for (std::int64_t i = task; i < blocks.all; i += tasks) {
-                     tiled_block(
+                     tiled_block<T>(
                          size, operands(i / (blocks.rows * blocks.panels)),
                          i % blocks.rows * kBlockOfRows,
                          i / blocks.rows % blocks.panels * kPanelColumns, adds,
-                         scratch + at(task) * kPanelSize);
+                         scratch + at(task) * (kPanelBytes / sizeof(T)));
                    }
                  }
                });
