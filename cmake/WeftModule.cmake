@@ -52,20 +52,23 @@ function(weft_module name)
 endfunction()
 
 # weft_registrations(VARIABLE PREFIX … REGISTRY … HEADER … ACCESSOR … FOLDER …
-#   [KIND …]): the sources of a folder whose files register themselves, and one
-# more, written here, that fills the registry: FOLDER/softmax.cpp must define
+#   [KIND …] [WITHOUT source…]): the sources of a folder whose files register
+# themselves, and one more, written here, that fills the registry: FOLDER/softmax.cpp
+# must define
 #   void register_<PREFIX>softmax(<REGISTRY>&);
 # KIND is what the registry's constructor is given, if it takes anything.
 # Static constructors would be shorter, but a linker drops the objects of a
 # static library that nobody names. Files in the same folder of WEFT_EXTENSIONS
 # join them.
 function(weft_registrations variable)
-  cmake_parse_arguments(R "" "PREFIX;REGISTRY;HEADER;ACCESSOR;FOLDER;KIND" ""
+  cmake_parse_arguments(R "" "PREFIX;REGISTRY;HEADER;ACCESSOR;FOLDER;KIND" "WITHOUT"
     ${ARGN})
   if(R_KIND)
     set(construction "(\"${R_KIND}\")")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${R_FOLDER}/*.cpp)
+  list(TRANSFORM R_WITHOUT PREPEND ${CMAKE_SOURCE_DIR}/${R_FOLDER}/)
+  list(REMOVE_ITEM sources ${R_WITHOUT})
   foreach(extension IN LISTS WEFT_EXTENSIONS)
     file(GLOB more CONFIGURE_DEPENDS ${extension}/${R_FOLDER}/*.cpp)
     list(APPEND sources ${more})

@@ -18,8 +18,7 @@ if [[ -z "$plain" ]]; then
   "$folder/tools/bin/pip" wheel --quiet --no-deps -w "$folder/plain" \
     --config-settings cmake.define.WEFT_SHARED=ON \
     --config-settings cmake.define.WEFT_SERVE=ON \
-    --config-settings \
-    "build.targets=weft-python;weft-cli;weft-books;weft-serve;weft-replica" "$root"
+    --config-settings cmake.define.WEFT_LAPACK=reference "$root"
   plain="$(echo "$folder"/plain/*.whl)"
 fi
 # patchelf is found by the path.

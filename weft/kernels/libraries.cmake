@@ -16,12 +16,34 @@ find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h ${only_there}
   PATH_SUFFIXES include NO_CACHE REQUIRED)
 find_library(ONEDNN_LIBRARY dnnl ${only_there} PATH_SUFFIXES lib NO_CACHE REQUIRED)
 # OpenBLAS has LAPACK in it, whose header comes with LAPACKE; it computes on
-# OpenMP's threads, as all else.
+# OpenMP's threads, as all else. Of the reference's LAPACK and BLAS, what is called
+# is linked in: 0.3 MB in the place of 37. f64 is multiplied in tiles of our own then.
+set(WEFT_LAPACK "openblas" CACHE STRING
+  "LAPACK: openblas, or reference, which is small and slow")
 find_path(LAPACK_INCLUDE lapack.h REQUIRED)
-find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 add_library(weft_lapack INTERFACE)
 target_include_directories(weft_lapack SYSTEM INTERFACE ${LAPACK_INCLUDE})
-target_link_libraries(weft_lapack INTERFACE ${OPENBLAS_LIBRARY})
+if(WEFT_LAPACK STREQUAL "openblas")
+  set(other_lapack reference.cpp)
+  set(other_kernels "")
+  find_library(OPENBLAS_LIBRARY openblas REQUIRED)
+  target_link_libraries(weft_lapack INTERFACE ${OPENBLAS_LIBRARY})
+elseif(WEFT_LAPACK STREQUAL "reference")
+  set(other_lapack openblas.cpp)
+  set(other_kernels openblas_conv.cpp openblas_matmul.cpp)
+  # libblas.a elsewhere is whichever BLAS the administrator has chosen.
+  set(there PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} NO_DEFAULT_PATH REQUIRED)
+  find_file(REFERENCE_LAPACK liblapack_pic.a ${there})
+  find_file(REFERENCE_BLAS libblas.a PATH_SUFFIXES blas ${there})
+  find_library(GFORTRAN_LIBRARY libgfortran.so.5 ${there})
+  target_link_libraries(weft_lapack INTERFACE
+    ${REFERENCE_LAPACK} ${REFERENCE_BLAS} ${GFORTRAN_LIBRARY})
+  # Another LAPACK in the same process, as NumPy's, must not meet this one.
+  target_link_options(weft_lapack INTERFACE
+    -Wl,--exclude-libs,liblapack_pic.a:libblas.a)
+else()
+  message(FATAL_ERROR "WEFT_LAPACK: ${WEFT_LAPACK} is neither openblas nor reference")
+endif()
 add_library(weft_dnnl INTERFACE)
 target_include_directories(weft_dnnl SYSTEM INTERFACE ${ONEDNN_INCLUDE})
 target_link_libraries(weft_dnnl INTERFACE ${ONEDNN_LIBRARY})
@@ -31,7 +53,10 @@ weft_registrations(library_kernels
   REGISTRY KernelRegistry
   HEADER weft/kernels/cpu/libraries.h
   ACCESSOR library_kernel_registry
-  FOLDER weft/kernels/libraries)
+  FOLDER weft/kernels/libraries
+  WITHOUT ${other_kernels})
 weft_module(kernels/onednn COLD INTO weft LIBRARIES weft_dnnl)
+weft_module(kernels/lapack COLD INTO weft LIBRARIES weft_lapack
+  WITHOUT ${other_lapack})
 weft_module(kernels/libraries INTO weft LIBRARIES weft_dnnl weft_lapack
-  SOURCES ${library_kernels})
+  SOURCES ${library_kernels} WITHOUT ${other_kernels})

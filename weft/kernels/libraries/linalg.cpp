@@ -1,6 +1,5 @@
 // Cholesky factors by LAPACK and triangles solved by BLAS.
 #include <algorithm>
-#include <cblas.h>
 #include <cmath>
 #include <limits>
 
@@ -45,21 +44,8 @@ std::unique_ptr<PreparedKernel> make_cholesky(const OpCall& call) {
 }
 
 struct Triangle {
-  CBLAS_UPLO half;
-  CBLAS_TRANSPOSE transpose;
-  CBLAS_DIAG diagonal;
+  bool is_lower, is_transposed, has_unit_diagonal;
 };
-
-void solve(const Triangle& t, lapack_int n, lapack_int m, const float* a,
-           float* b) {
-  cblas_strsm(CblasRowMajor, CblasLeft, t.half, t.transpose, t.diagonal, n, m,
-              1, a, n, b, m);
-}
-void solve(const Triangle& t, lapack_int n, lapack_int m, const double* a,
-           double* b) {
-  cblas_dtrsm(CblasRowMajor, CblasLeft, t.half, t.transpose, t.diagonal, n, m,
-              1, a, n, b, m);
-}
 
 // OpenBLAS lets what is not finite in one column reach those beside it: then
 // the rows are substituted one by one.
@@ -68,13 +54,16 @@ void solve_matrix(const Triangle& t, const Sides& sides, const T* a, const T* b,
                   T* x) {
   // BLAS solves in place, and b must stay.
   std::copy_n(b, sides.size(), x);
-  solve(t, to_lapack(sides.rows), to_lapack(sides.columns), a, x);
+  // By columns all are transposes: the triangle is the other one, on the right.
+  lapack::trsm(t.is_lower ? 'U' : 'L', t.is_transposed ? 'T' : 'N',
+               t.has_unit_diagonal ? 'U' : 'N', to_lapack(sides.columns),
+               to_lapack(sides.rows), a, x);
   if (std::all_of(x, x + sides.size(), [](T n) { return std::isfinite(n); })) {
     return;
   }
   std::copy_n(b, sides.size(), x);
-  substitute_rows(sides.rows, sides.columns, a, x, t.half == CblasLower,
-                  t.transpose == CblasTrans, t.diagonal == CblasUnit);
+  substitute_rows(sides.rows, sides.columns, a, x, t.is_lower, t.is_transposed,
+                  t.has_unit_diagonal);
 }
 
 template <class T>
@@ -82,10 +71,9 @@ std::unique_ptr<PreparedKernel> make_triangular_solve(const OpCall& call) {
   const Sides a(call.input(0));
   const Sides b(call.input(1));
   const Attributes& attributes = call.attributes;
-  const Triangle triangle{
-      attributes.flag("lower") ? CblasLower : CblasUpper,
-      attributes.flag("transpose") ? CblasTrans : CblasNoTrans,
-      attributes.flag("unit_diagonal") ? CblasUnit : CblasNonUnit};
+  const Triangle triangle{attributes.flag("lower"),
+                          attributes.flag("transpose"),
+                          attributes.flag("unit_diagonal")};
   return make_kernel([=](const KernelBuffers& buffers) {
     for_each_matrix(
         a.count, least_matrices(b), [&](std::int64_t i, std::int64_t) {

@@ -37,7 +37,7 @@ std::optional<std::string> blas_conv_declines(const OpCall& call) {
 
 }  // namespace
 
-void register_library_blas_conv(KernelRegistry& kernels) {
+void register_library_openblas_conv(KernelRegistry& kernels) {
   const auto add = [&](const char* op, auto prepare) {
     kernels.add({.op = op,
                  .name = "openblas:im2col",
