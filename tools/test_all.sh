@@ -80,7 +80,8 @@ package_installs() {
     /usr/bin/python3 "$root/tests/python/wheel_holds.py" "$wheel" &&
     /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$wheel" &&
     (cd / && "$place/bin/python" "$root/tests/python/typed_example.py" &&
-      "$place/bin/weft" --version && "$place/bin/weft" serve --help > /dev/null)
+      "$place/bin/python" "$root/tests/python/wheel_works.py" "$place/bin" \
+        > /dev/null)
 }
 
 # What runs write for TensorBoard, by its own reader.
