@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include "cli/report.h"
+#include "cli/terminal.h"
 
 #include "weft/files/exported.h"
+#include "weft/train/model_in_use.h"
 
 namespace weft::cli {
 namespace {
@@ -40,7 +42,11 @@ void print_exported(const std::string& file, bool as_json) {
   const ExportedFunction function(file);
   if (as_json) return print_json(to_json(function, file));
   fmt::print("{}: {}\n", file, signature_of(function));
-  fmt::print("next: weft run {}", file);
+  if (describes_model(ExportedFile(file))) {
+    fmt::print("next: weft predict {0} …, weft serve {0}\n", shell_word(file));
+    return;
+  }
+  fmt::print("next: weft run {}", shell_word(file));
   if (!function.arguments().empty()) {
     fmt::print(" --input {}=…", function.arguments().front().name);
   }

@@ -70,6 +70,34 @@ void add_verbs(CLI::App& app) {
   }
 }
 
+// What is wrong with the word where a verb is wanted; nothing where there is
+// none.
+std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* above = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--color") ++i;
+    if (word.starts_with('-')) continue;
+    std::vector<std::string> known;
+    const CLI::App* meant = nullptr;
+    for (const CLI::App* verb :
+         above->get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(verb->get_name());
+      if (verb->get_name() == word) meant = verb;
+    }
+    if (meant != nullptr) {
+      above = meant;
+      continue;
+    }
+    if (above->get_require_subcommand_min() == 0) break;
+    const std::string near = nearest(word, known);
+    return fmt::format(
+        "unknown verb '{}'{}", word,
+        near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+  }
+  return "";
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Weft trains and serves machine-learning models.", "weft");
   app.set_version_flag("--version", std::string("weft ") + kVersion);
@@ -99,10 +127,15 @@ int run(int argc, char** argv) {
     // first.
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
+    std::string text;
+    if (error.get_name() == "RequiredError") {
+      text = unknown_verb(app, argc, argv);
+    }
+    if (text.empty()) text = error.what();
     // The hint names the verb, if the line was read as far as that.
     const auto verbs = app.get_subcommands();
     return report(kBadUsage,
-                  fmt::format("{}\n  hint: weft{} --help", error.what(),
+                  fmt::format("{}\n  hint: weft{} --help", text,
                               verbs.empty() ? "" : " " + verbs[0]->get_name()),
                   colour);
   } catch (const AnsweredWith& answered) {

@@ -18,6 +18,7 @@
 #include "weft/files/exported.h"
 #include "weft/files/optimized.h"
 #include "weft/graph/text.h"
+#include "weft/train/model_in_use.h"
 #include "weft/train/step/step.h"
 #include "weft/train/trained_model.h"
 
@@ -168,12 +169,34 @@ void print_checkpoint(const SafetensorsFile& file, const fs::path& path) {
 
 void print_functions(const Graph& graph, const InspectArguments& arguments);
 
+// What a model that stands alone says of itself beside its functions.
+void print_model(const ExportedFile& file) {
+  const auto model = open_model(file);
+  const DataDescription& data = model->description();
+  fmt::print("{}: a trained model\norigin: {}\n", file.path().string(),
+             printable(file.text("weft.origin")));
+  fmt::print("data: {}\n", printable(data.name()));
+  for (const Feature& feature : data.features()) {
+    fmt::print("  {:<20} {}\n", printable(feature.name),
+               to_string(feature.type));
+  }
+  if (!data.classes().empty()) {
+    fmt::print("classes: {}\n",
+               printable(fmt::to_string(fmt::join(data.classes(), ", "))));
+  }
+  print_metadata(model->info());
+}
+
 // An exported function carries its graph beside its weights.
 void inspect_exported(const InspectArguments& arguments, const fs::path& path) {
+  const ExportedFile file(path);
   const ExportedFunction exported(path);
   if (!arguments.with_dot) {
-    fmt::print("{}: an exported function\n", path.string());
-    const SafetensorsFile file(path);
+    if (describes_model(file)) {
+      print_model(file);
+    } else {
+      fmt::print("{}: an exported function\n", path.string());
+    }
     if (const auto report = optimize_report(file.metadata(), path.string())) {
       fmt::print("\n");
       print_optimize_report(*report);
@@ -299,7 +322,7 @@ void inspect(const InspectArguments& arguments) {
               "inspect does not know files called *{}", extension.string())
       .hint(
           "it reads recipes (.toml), checkpoints (.safetensors), graph text "
-          "(.weft) and exported functions");
+          "(.weft), trained models and exported functions");
 }
 
 void add_inspect(CLI::App& verb) {

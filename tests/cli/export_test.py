@@ -34,13 +34,15 @@ class ExportTest(CliTest):
         self.assertEqual(first, second)
         self.assertAlmostEqual(sum(first), 1, delta=1e-5)
         shown = self.succeed("inspect", self.net, "--graph")
-        self.assertIn("an exported function", shown)
-        self.assertIn("@predict", shown)
+        for part in ("a trained model", '"checkpoint":"best.safetensors"',
+                     "classes: 0, 1, 2, 3", "best_accuracy", 'name = "digits',
+                     "@predict"):
+            self.assertIn(part, shown)
         # Again, which replaces it, and for people.
         text = self.succeed("export", self.folder / "run", "--output",
                             self.net)
         self.assertIn("(image: f32[N, 8, 8, 1]) -> f32[N, 10]", text)
-        self.assertIn(f"weft run {self.net} --input image=", text)
+        self.assertIn(f"next: weft predict {self.net}", text)
 
     def test_the_file_stands_alone(self) -> None:
         checkpoint = self.folder / "run" / "best.safetensors"

@@ -35,7 +35,10 @@ class UsageTest(CliTest):
 
     def test_bad_usage(self) -> None:
         self.refuse(parts=("hint: weft --help",))
-        self.refuse("trian", DIGITS)
+        self.refuse("trian", DIGITS, parts=("did you mean 'train'?",))
+        self.refuse("--color", "never", "data", "fetsh", "mnist",
+                    parts=("unknown verb 'fetsh' (did you mean 'fetch'?)",))
+        self.refuse("export", "run", parts=("--output",))
         self.refuse("train", parts=("RECIPE",))
         self.refuse("train", DIGITS, "--bogus", parts=("--bogus",))
         self.refuse("train", DIGITS, "--threads", "0")
