@@ -11,7 +11,7 @@ MOST_MB = 100
 PROGRAMS = ("weft", "weft-books", "weft-serve", "weft-replica")
 # Each is there once: what brings a second Weft is found here.
 ONCE = (r"libdnnl", r"libweft\b", r"_weft\.")
-# Of LAPACK what is called is in libweft; the others are loaded when they are first
+# What is called of LAPACK is in libweft; the others are loaded when they are first
 # needed.
 NEVER = (r"libopenblas", r"liblapack", r"libblas", r"libpq", r"libarrow", r"libhdf5")
 

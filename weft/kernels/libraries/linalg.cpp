@@ -54,7 +54,7 @@ void solve_matrix(const Triangle& t, const Sides& sides, const T* a, const T* b,
                   T* x) {
   // BLAS solves in place, and b must stay.
   std::copy_n(b, sides.size(), x);
-  // By columns all are transposes: the triangle is the other one, on the right.
+  // All are transposes by columns: the triangle is the other one, on the right.
   lapack::trsm(t.is_lower ? 'U' : 'L', t.is_transposed ? 'T' : 'N',
                t.has_unit_diagonal ? 'U' : 'N', to_lapack(sides.columns),
                to_lapack(sides.rows), a, x);
