@@ -90,6 +90,20 @@ class FormatsTest(CliTest):
         self.assertNotEqual(self.weights(PARQUET / "cakes.parquet",
                                          *arguments[:2], arguments[3]), first)
 
+    def test_lists_in_parquet_are_those_of_json(self) -> None:
+        # What tests/data/parquet/make.py has written.
+        rows = [{"words": ["a"], "sizes": [1, 2], "flags": []},
+                {"sizes": [3], "flags": [True]},
+                {"words": [], "flags": [False, True]},
+                {"words": ["b", "", "c"], "sizes": []}]
+        as_json = self.write("lists.jsonl", "".join(
+            json.dumps(row) + "\n" for row in rows * 500))
+        found, wanted = (self.json_of("validate", "stats", data)["features"]
+                         for data in (PARQUET / "lists.parquet", as_json))
+        self.assertEqual(found, wanted)
+        self.refuse("validate", "stats", PARQUET / "holes.parquet",
+                    parts=("a list has a value that is null",))
+
     def test_parquet_is_validated_as_csv(self) -> None:
         wanted = self.json_of("validate", "stats", PARQUET / "cakes.csv")
         for data in (PARQUET / "cakes.parquet", PARQUET / "parts"):
@@ -119,8 +133,8 @@ class FormatsTest(CliTest):
                     PARQUET / "cakes.parquet", "--set", "data.name=parquet",
                     "--set", f"data.schema={schema}", parts=("grams",))
         schema.write_text(schema.read_text().replace("grams", "kilograms"))
-        self.refuse("validate", "stats", PARQUET / "nested.parquet",
-                    parts=("'tags' is of type list", ".jsonl"))
+        self.refuse("validate", "stats", PARQUET / "deep.parquet",
+                    parts=("'deep' is of type list", ".jsonl"))
         # As the name of a data set, too.
         self.succeed("validate", "check", "parquet", "--data",
                      PARQUET / "cakes.parquet", "--schema", schema)

@@ -1,5 +1,6 @@
 #include "weft/data/parquet.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
@@ -84,6 +85,61 @@ TEST(ParquetFile, NamesWhatNoTableHas) {
         [&, column = place] { file.check(static_cast<std::size_t>(column)); });
   }
   file.check(0);
+}
+
+// The rows of a column of lists: "-" for none, "[]", "[b,,c]".
+std::vector<std::string> lists(const std::string& name, ParquetFile& file,
+                               std::int64_t at_once) {
+  const auto names = file.names();
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  std::vector<std::string> rows;
+  std::vector<ParquetTexts> columns;
+  for (std::size_t group = 0; group < file.groups(); ++group) {
+    file.begin(group, {place});
+    while (file.next(at_once, columns) > 0) {
+      std::size_t next = 0;
+      for (const std::int32_t length : columns[0].lengths) {
+        const auto begin =
+            columns[0].values.begin() + static_cast<std::ptrdiff_t>(next);
+        rows.push_back(
+            length < 0
+                ? "-"
+                : fmt::format("[{}]", fmt::join(begin, begin + length, ",")));
+        next += static_cast<std::size_t>(std::max(length, 0));
+      }
+      EXPECT_EQ(next, columns[0].values.size());
+    }
+  }
+  return rows;
+}
+
+// Pages and row groups end anywhere in the pattern, which comes 500 times.
+TEST(ParquetFile, ReadsListsOfValues) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> wanted = {
+      {"words", {"[a]", "-", "[]", "[b,,c]"}},
+      {"sizes", {"[1,2]", "[3]", "-", "[]"}},
+      {"flags", {"[]", "[true]", "[false,true]", "-"}}};
+  for (const std::int64_t at_once : {1, 3, 2048}) {
+    ParquetFile file(sample("lists.parquet"));
+    for (const auto& [name, pattern] : wanted) {
+      const std::vector<std::string> rows = lists(name, file, at_once);
+      ASSERT_EQ(rows.size(), 2000);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        ASSERT_EQ(rows[i], pattern[i % 4]) << name << " " << i;
+      }
+    }
+  }
+}
+
+TEST(ParquetFile, RefusesWhatIsNoListOfValues) {
+  const ParquetFile deep(sample("deep.parquet"));
+  EXPECT_EQ(deep.kind(0), ParquetKind::kNone);
+  expect_error(ErrorCode::kUnsupported, {"'deep' is of type list"},
+               [&] { deep.check(0); });
+  ParquetFile holes(sample("holes.parquet"));
+  expect_error(ErrorCode::kDataLoss, {"a list has a value that is null"},
+               [&] { lists("holes", holes, 10); });
 }
 
 TEST(ParquetFile, FieldsOfAStructureAreColumns) {

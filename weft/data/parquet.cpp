@@ -62,7 +62,11 @@ void add(std::span<const Number> added, NumberColumn& numbers) {
 void ParquetFile::write_texts(std::size_t i, ParquetTexts& texts) const {
   const ParquetValues& values = values_[i];
   const ParquetKind kind = this->kind(reading_[i]);
-  const std::size_t rows = rows_;
+  const std::size_t rows = values.count;
+  texts.lengths.clear();
+  if (values.lengths != nullptr) {
+    texts.lengths.assign(values.lengths, values.lengths + rows_);
+  }
   texts.is_text = kind == ParquetKind::kText || kind == ParquetKind::kBool;
   texts.values.clear();
   texts.values.reserve(rows);
@@ -129,9 +133,13 @@ ParquetKind ParquetFile::kind(std::size_t column) const {
   return columns_[column].kind;
 }
 
+bool ParquetFile::is_list(std::size_t column) const {
+  return columns_[column].is_list;
+}
+
 void ParquetFile::check(std::size_t column) const {
   const ParquetColumn& checked = columns_[column];
-  if (checked.kind != ParquetKind::kNone) return;
+  if (checked.kind != ParquetKind::kNone && !checked.is_list) return;
   throw Error(ErrorCode::kUnsupported, where_,
               "column '{}' is of type {}, where a table has numbers and texts",
               checked.name, checked.type);

@@ -28,6 +28,8 @@ struct ParquetTexts {
   std::vector<std::string_view> values;  // "" where there is none
   std::vector<std::uint8_t> is_known;
   std::string memory;  // of numbers
+  // How many of the values each row of lists has, or -1; else empty.
+  std::vector<std::int32_t> lengths;
 };
 
 class ParquetFile {
@@ -41,6 +43,8 @@ class ParquetFile {
   const std::string& where() const { return where_; }
   std::vector<std::string> names() const;
   ParquetKind kind(std::size_t column) const;
+  // Whether a row has a list of values of that kind.
+  bool is_list(std::size_t column) const;
   // Throws Error(kUnsupported) naming the column and its type for a list, a
   // map, or one of a type that no row of a table has.
   void check(std::size_t column) const;
@@ -49,7 +53,7 @@ class ParquetFile {
   std::int64_t rows(std::size_t group) const;
 
   // Goes to the first row of a row group; next() then has these columns of it.
-  // Each must have passed check(). Memory is that of the columns of one group,
+  // None may be of kNone. Memory is that of the columns of one group,
   // packed.
   void begin(std::size_t group, std::vector<std::size_t> columns);
   // The next rows, at most so many; 0 at the end of the group. Throws
@@ -57,7 +61,7 @@ class ParquetFile {
   std::int64_t next(std::int64_t most);
   // What next() has come to, which lives until it is called again: a column of
   // those that begin() was given, by its place there. Numbers are added behind
-  // those that `numbers` has; the column has_numbers().
+  // those that `numbers` has; the column has_numbers() and no lists.
   void add_numbers(std::size_t i, NumberColumn& numbers) const;
   void write_texts(std::size_t i, ParquetTexts& texts) const;
   // next(), with all columns as texts.

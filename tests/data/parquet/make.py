@@ -66,6 +66,24 @@ def write_nested() -> None:
         HERE / "nested.parquet")
 
 
+def write_lists() -> None:
+    """Lists of values, with rows that have none, and what is no list of values."""
+    columns = {
+        "words": (pyarrow.string(), [["a"], None, [], ["b", "", "c"]]),
+        "sizes": (pyarrow.int32(), [[1, 2], [3], None, []]),
+        "flags": (pyarrow.bool_(), [[], [True], [False, True], None])}
+    schema = pyarrow.schema([(name, pyarrow.list_(kind))
+                             for name, (kind, _) in columns.items()])
+    many = {name: rows * 500 for name, (_, rows) in columns.items()}
+    pyarrow.parquet.write_table(pyarrow.table(many, schema=schema),
+                                HERE / "lists.parquet", row_group_size=700,
+                                data_page_size=1024, compression="zstd")
+    pyarrow.parquet.write_table(
+        pyarrow.table({"holes": [[1, None]]}), HERE / "holes.parquet")
+    pyarrow.parquet.write_table(
+        pyarrow.table({"deep": [[[1], [2, 3]]]}), HERE / "deep.parquet")
+
+
 def write_cakes() -> None:
     """Cakes cost 2 a kilogram, and twice that if of cream. Codes are texts, which look
     like numbers."""
@@ -98,4 +116,5 @@ def write_cakes() -> None:
 
 write_types()
 write_nested()
+write_lists()
 write_cakes()

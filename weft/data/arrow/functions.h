@@ -26,12 +26,18 @@ enum class ParquetKind {
 struct ParquetColumn {
   const char* name = nullptr;
   ParquetKind kind = ParquetKind::kNone;
+  bool is_list = false;        // a row has a list of such values
   const char* type = nullptr;  // as Parquet calls it
 };
 
 // A column of the rows that read() has given; the arrays have an entry a row,
-// which says nothing where the value is missing.
+// or one for each value of its lists, which says nothing where the value is
+// missing.
 struct ParquetValues {
+  std::size_t count = 0;  // of entries
+  // How many values each row of lists has, or -1 where it has no list; null
+  // for other columns.
+  const std::int32_t* lengths = nullptr;
   const std::uint8_t* is_known = nullptr;
   // The one of these that suits the kind.
   const std::int64_t* integers = nullptr;

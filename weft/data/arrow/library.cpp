@@ -4,20 +4,16 @@
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
-#include <arrow/util/decimal.h>
-#include <arrow/util/float16.h>
-#include <charconv>
 #include <exception>
 #include <memory>
-#include <parquet/column_reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "weft/data/arrow/column.h"
 #include "weft/data/arrow/functions.h"
 
 namespace weft {
@@ -77,189 +73,6 @@ ParquetKind kind_of(const parquet::ColumnDescriptor& column) {
   }
 }
 
-// A decimal as the number that its digits say, rounded once.
-template <class Decimal>
-double number_of(const Decimal& decimal, std::int32_t scale) {
-  const std::string digits = decimal.ToString(scale);
-  double number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
-}
-
-double big_endian_decimal(const std::uint8_t* bytes, std::int32_t size,
-                          std::int32_t scale) {
-  // Arrow's 128 bits serve 38 digits, the most that others write.
-  const auto decimal = arrow::Decimal128::FromBigEndian(bytes, size);
-  PARQUET_THROW_NOT_OK(decimal.status());
-  return number_of(*decimal, scale);
-}
-
-// Reads one column of a row group, rows at a time.
-class Column {
- public:
-  Column(std::shared_ptr<parquet::ColumnReader> reader, ParquetKind kind)
-      : reader_(std::move(reader)), kind_(kind) {}
-
-  // Appends up to `most` rows, fewer only at the end of the group.
-  std::int64_t read(std::int64_t most) {
-    clear();
-    levels_.resize(static_cast<std::size_t>(most));
-    switch (reader_->type()) {
-      case parquet::Type::BOOLEAN:
-        return read_as<parquet::BooleanType>(most);
-      case parquet::Type::INT32:
-        return read_as<parquet::Int32Type>(most);
-      case parquet::Type::INT64:
-        return read_as<parquet::Int64Type>(most);
-      case parquet::Type::INT96:
-        return read_as<parquet::Int96Type>(most);
-      case parquet::Type::FLOAT:
-        return read_as<parquet::FloatType>(most);
-      case parquet::Type::DOUBLE:
-        return read_as<parquet::DoubleType>(most);
-      case parquet::Type::BYTE_ARRAY:
-        return read_as<parquet::ByteArrayType>(most);
-      case parquet::Type::FIXED_LEN_BYTE_ARRAY:
-        return read_as<parquet::FLBAType>(most);
-      default:
-        throw parquet::ParquetException("a column of no known type");
-    }
-  }
-
-  ParquetValues values() const {
-    return {.is_known = is_known_.data(),
-            .integers = integers_.data(),
-            .floats = floats_.data(),
-            .doubles = doubles_.data(),
-            .text = text_.data(),
-            .text_ends = text_ends_.data()};
-  }
-
- private:
-  void clear() {
-    is_known_.clear();
-    integers_.clear();
-    floats_.clear();
-    doubles_.clear();
-    text_.clear();
-    text_ends_.clear();
-  }
-
-  template <class Type>
-  std::int64_t read_as(std::int64_t most) {
-    using Value = typename Type::c_type;
-    auto& reader = static_cast<parquet::TypedColumnReader<Type>&>(*reader_);
-    const std::int16_t full = reader.descr()->max_definition_level();
-    // An array of bool is no vector<bool>.
-    const auto values =
-        std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(most));
-    std::int64_t rows = 0;
-    // A call ends with a page, and what texts point to with the next call.
-    while (rows < most && reader.HasNext()) {
-      std::int64_t known = 0;
-      const std::int64_t count = reader.ReadBatch(
-          most - rows, levels_.data(), nullptr, values.get(), &known);
-      if (count == 0 && known == 0) break;
-      const std::int64_t given = full == 0 ? known : count;
-      if (known == given) {
-        is_known_.insert(is_known_.end(), static_cast<std::size_t>(given), 1);
-        for (std::int64_t i = 0; i < given; ++i) {
-          add(values[static_cast<std::size_t>(i)], true);
-        }
-      } else {
-        add_some(std::span(levels_).first(static_cast<std::size_t>(given)),
-                 full,
-                 std::span<const Value>(values.get(),
-                                        static_cast<std::size_t>(known)));
-      }
-      rows += given;
-    }
-    return rows;
-  }
-
-  // Values of those rows that have one, which their levels say.
-  template <class Value>
-  void add_some(std::span<const std::int16_t> levels, std::int16_t full,
-                std::span<const Value> known) {
-    std::size_t next = 0;
-    for (const std::int16_t level : levels) {
-      const bool is_known = level == full;
-      if (is_known && next == known.size()) {
-        throw parquet::ParquetException("a page has too few values");
-      }
-      is_known_.push_back(is_known ? 1 : 0);
-      add(is_known ? known[next++] : Value{}, is_known);
-    }
-  }
-
-  void add(bool value, bool) { integers_.push_back(value ? 1 : 0); }
-  void add(std::int32_t value, bool) {
-    if (kind_ == ParquetKind::kDouble) {
-      doubles_.push_back(number_of(arrow::Decimal128(value), scale()));
-    } else {
-      // The bits of an unsigned number have no sign to be extended.
-      integers_.push_back(kind_ == ParquetKind::kUnsigned
-                              ? static_cast<std::uint32_t>(value)
-                              : std::int64_t{value});
-    }
-  }
-  void add(std::int64_t value, bool) {
-    if (kind_ == ParquetKind::kDouble) {
-      doubles_.push_back(number_of(arrow::Decimal128(value), scale()));
-    } else {
-      integers_.push_back(value);
-    }
-  }
-  void add(const parquet::Int96& value, bool) {
-    integers_.push_back(parquet::Int96GetNanoSeconds(value));
-  }
-  void add(float value, bool) { floats_.push_back(value); }
-  void add(double value, bool) { doubles_.push_back(value); }
-  void add(const parquet::ByteArray& value, bool is_known) {
-    if (kind_ == ParquetKind::kDouble) {
-      doubles_.push_back(
-          is_known
-              ? big_endian_decimal(
-                    value.ptr, static_cast<std::int32_t>(value.len), scale())
-              : 0);
-      return;
-    }
-    if (is_known) {
-      text_.append(reinterpret_cast<const char*>(value.ptr), value.len);
-    }
-    text_ends_.push_back(text_.size());
-  }
-  void add(const parquet::FixedLenByteArray& value, bool is_known) {
-    if (kind_ == ParquetKind::kDouble) {
-      doubles_.push_back(
-          is_known
-              ? big_endian_decimal(value.ptr, descr().type_length(), scale())
-              : 0);
-    } else {
-      floats_.push_back(
-          is_known ? arrow::util::Float16::FromLittleEndian(value.ptr).ToFloat()
-                   : 0);
-    }
-  }
-
-  const parquet::ColumnDescriptor& descr() const { return *reader_->descr(); }
-  std::int32_t scale() const {
-    return static_cast<const parquet::DecimalLogicalType&>(
-               *descr().logical_type())
-        .scale();
-  }
-
-  std::shared_ptr<parquet::ColumnReader> reader_;
-  ParquetKind kind_;
-  std::vector<std::int16_t> levels_;
-  std::vector<std::uint8_t> is_known_;
-  std::vector<std::int64_t> integers_;
-  std::vector<float> floats_;
-  std::vector<double> doubles_;
-  std::string text_;
-  std::vector<std::size_t> text_ends_;
-};
-
 class File {
  public:
   File(const void* bytes, std::size_t size) {
@@ -289,8 +102,9 @@ class File {
     left_ = group_rows(group);
     const auto reader = reader_->RowGroup(static_cast<int>(group));
     for (std::size_t i = 0; i < count; ++i) {
-      reading_.emplace_back(reader->Column(leaves_.at(columns[i])),
-                            columns_.at(columns[i]).kind);
+      const ParquetColumn& column = columns_.at(columns[i]);
+      reading_.emplace_back(reader->Column(leaves_.at(columns[i])), column.kind,
+                            column.is_list);
     }
   }
 
@@ -333,16 +147,42 @@ class File {
         continue;
       }
       const bool is_flat = is_one && field.is_primitive();
-      const int leaf = is_flat ? schema.ColumnIndex(field) : -1;
+      const parquet::schema::Node* values =
+          is_flat ? &field : list_values(field);
+      const int leaf = values != nullptr ? schema.ColumnIndex(*values) : -1;
       const bool is_map = field.logical_type()->is_map();
       names_.push_back(name);
       types_.push_back(is_flat  ? type_of(*schema.Column(leaf))
                        : is_map ? "map"
                                 : "list");
-      columns_.push_back({.kind = is_flat ? kind_of(*schema.Column(leaf))
-                                          : ParquetKind::kNone});
+      columns_.push_back({.kind = leaf < 0 ? ParquetKind::kNone
+                                           : kind_of(*schema.Column(leaf)),
+                          .is_list = !is_flat});
       leaves_.push_back(leaf);
     }
+  }
+
+  // What a list of single values holds; null for what is no such list.
+  static const parquet::schema::Node* list_values(
+      const parquet::schema::Node& field) {
+    using parquet::schema::GroupNode;
+    const auto only_field = [](const parquet::schema::Node& group) {
+      const auto& fields = static_cast<const GroupNode&>(group);
+      return fields.field_count() == 1 ? fields.field(0).get() : nullptr;
+    };
+    const parquet::schema::Node* repeated = &field;
+    if (!field.is_repeated()) {
+      if (!field.is_group() || !field.logical_type()->is_list()) return nullptr;
+      repeated = only_field(field);
+      if (repeated == nullptr || !repeated->is_repeated()) return nullptr;
+    }
+    // Older programs repeat the values themselves.
+    if (repeated->is_primitive()) return repeated;
+    if (!field.logical_type()->is_list()) return nullptr;
+    const parquet::schema::Node* value = only_field(*repeated);
+    return value != nullptr && value->is_primitive() && !value->is_repeated()
+               ? value
+               : nullptr;
   }
 
   static std::string type_of(const parquet::ColumnDescriptor& column) {

@@ -48,10 +48,14 @@ class ParquetRows final : public validation::RowSource {
 
   void check_columns() const {
     try {
-      for (std::size_t i = 0; i < names_.size(); ++i) reading_->check(i);
+      for (std::size_t i = 0; i < names_.size(); ++i) {
+        const bool is_read =
+            reading_->is_list(i) && reading_->kind(i) != ParquetKind::kNone;
+        if (!is_read) reading_->check(i);
+      }
     } catch (Error& refused) {
       throw std::move(refused.hint(
-          "as JSON lines (.jsonl) it may have lists, and lists of lists"));
+          "as JSON lines (.jsonl) it may have lists of lists, and objects"));
     }
   }
 
@@ -70,7 +74,10 @@ class ParquetRows final : public validation::RowSource {
   static void write(const ParquetTexts& texts, Column& column) {
     column.is_typed = true;
     const std::size_t rows = texts.values.size();
-    if (std::ranges::find(texts.is_known, 0) == texts.is_known.end()) {
+    if (!texts.lengths.empty()) {
+      column.levels[0] = texts.lengths;
+      column.values = texts.values;
+    } else if (std::ranges::find(texts.is_known, 0) == texts.is_known.end()) {
       column.levels[0].assign(rows, 1);
       column.values = texts.values;
     } else {
