@@ -4,10 +4,19 @@
 #include <cstring>
 
 #include "weft/base/ranges.h"
+#include "weft/comm/transport/resend.h"
 #include "weft/train/sync/rank_memory.h"
 #include "weft/train/sync/shared_message.h"
 
 namespace weft {
+namespace {
+
+void set_values(std::span<const float> values, Bytes& message) {
+  const auto bytes = std::as_bytes(values);
+  message.assign(bytes.begin(), bytes.end());
+}
+
+}  // namespace
 
 StepServer::StepServer(const Quorum& quorum, bool in_part,
                        const SyncContext& context)
@@ -81,12 +90,24 @@ Task<> StepServer::push_and_pull(Channel push, Channel pull,
                             : send_message(push, owner, served.message);
   co_await queue_.pass(bucket.priority(), served.message.size(),
                        std::move(sending));
+  if (in_part_) {
+    served.message.resize(bucket.bytes());
+    co_await receive_until_whole(pull, owner, served.message);
+    co_return;
+  }
   served.room.resize(most_message_bytes(bucket));
   Transfer received = pull.receive(owner, served.room);
   const std::size_t bytes = co_await received;
   served.message.assign(
       served.room.begin(),
       served.room.begin() + static_cast<std::ptrdiff_t>(bytes));
+}
+
+// Where gradients may arrive in part, the way loses what TCP is slow to repeat.
+Task<> StepServer::send_whole(Channel pull, int worker,
+                              std::span<const std::byte> message) const {
+  return in_part_ ? send_until_whole(std::move(pull), worker, message)
+                  : send_message(std::move(pull), worker, message);
 }
 
 Task<> StepServer::send_change(Channel pull, const Bucket& bucket,
@@ -96,7 +117,7 @@ Task<> StepServer::send_change(Channel pull, const Bucket& bucket,
     if (of.from == pull.rank()) continue;
     if (of.is_there) {
       sent.push_back(queue_.pass(bucket.priority(), served.message.size(),
-                                 send_message(pull, of.from, served.message)));
+                                 send_whole(pull, of.from, served.message)));
     } else {
       // Who is late listens late, and is not waited for.
       late_sends_.push_back(
@@ -113,7 +134,12 @@ void StepServer::apply(Bucket& bucket, const SyncStep& step) {
   if (!is_worker() && communicator_.rank() != owner) return;
   Served& served = served_[bucket.number()];
   std::ranges::fill(bucket.gradient(), 0.0f);
-  pull_.add_decoded(bucket, served.message, step, owner, bucket.gradient());
+  if (in_part_) {
+    std::memcpy(bucket.gradient().data(), served.message.data(),
+                served.message.size());
+  } else {
+    pull_.add_decoded(bucket, served.message, step, owner, bucket.gradient());
+  }
   for (const BucketMember& member : bucket.members()) {
     const auto change = part_of(bucket.gradient(), member);
     const auto values = trainable_[member.parameter].tensor.span<float>();
@@ -202,8 +228,7 @@ void StepServer::encode_push(const Bucket& bucket, const SyncStep& step,
                              Served& served) {
   if (in_part_) {
     // Each value is to be read by itself, and so travels as it is.
-    const auto values = std::as_bytes(bucket.gradient());
-    served.message.assign(values.begin(), values.end());
+    set_values(bucket.gradient(), served.message);
     return;
   }
   push_.encode(bucket, bucket.gradient(), step, communicator_.rank(),
@@ -214,7 +239,7 @@ void StepServer::encode_push(const Bucket& bucket, const SyncStep& step,
 Task<> StepServer::send_late(Channel pull, int worker, Bytes message,
                              int priority) {
   co_await queue_.pass(priority, message.size(),
-                       send_message(std::move(pull), worker, message));
+                       send_whole(std::move(pull), worker, message));
 }
 
 void StepServer::begin_arrivals(const Channel& push, const Bucket& bucket,
@@ -311,6 +336,10 @@ void StepServer::update(const Bucket& bucket, const SyncStep& step,
     for (std::size_t j = 0; j < truth.size(); ++j) {
       difference[j] = truth[j] - copy[j];
     }
+  }
+  if (in_part_) {
+    set_values(served.difference, served.message);
+    return;
   }
   pull_.encode(bucket, served.difference, step, communicator_.rank(),
                served.message);

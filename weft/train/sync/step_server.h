@@ -10,7 +10,8 @@
 // Gradients may arrive in part, where a network loses some: what is missing is
 // NaN, for a rule that bears it (Damaskinos et al., "AGGREGATHOR: Byzantine
 // Machine Learning via Robust Gradient Aggregation", MLSys 2019, section 3.3).
-// Parameters always arrive whole.
+// Parameters always arrive whole: what is lost of them is sent again
+// (comm/transport/resend.h).
 //
 // Ranks that only serve do the same ([sync] servers). Where a quorum suffices,
 // the owner goes on without those that come later, whose gradients are lost
@@ -76,6 +77,8 @@ class StepServer : public SyncPolicy {
   Task<> push_and_pull(Channel push, Channel pull, const Bucket& bucket,
                        Served& served);
   Task<> send_change(Channel pull, const Bucket& bucket, const Served& served);
+  Task<> send_whole(Channel pull, int worker,
+                    std::span<const std::byte> message) const;
   Task<> send_late(Channel pull, int worker, Bytes message, int priority);
   void begin_arrivals(const Channel& push, const Bucket& bucket,
                       Served& served);
