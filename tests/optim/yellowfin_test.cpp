@@ -188,6 +188,32 @@ TEST(YellowFin, MeasuresWhatGradientsSay) {
   EXPECT_NEAR(run.variance() / variance, 1, 1e-3);
 }
 
+// Gradients of 0.1 and noise of 1 in each of many elements: one of 16 workers
+// and, with a quarter of the noise, their mean.
+TEST(YellowFin, TunesForTheMeanOfCopies) {
+  constexpr std::size_t kSize = 2000;
+  constexpr std::int64_t kWorkers = 16;
+  TunedRun of_worker({{"mean_of", kWorkers}}, kSize);
+  TunedRun of_mean({}, kSize);
+  TunedRun of_nothing({}, kSize);
+  for (std::uint32_t t = 0; t < 300; ++t) {
+    std::vector<double> own(kSize);
+    std::vector<double> mean(kSize);
+    for (std::size_t i = 0; i < kSize; ++i) {
+      const auto words = RandomStream{3, 0, t}.block(i);
+      const auto noise = normal_from(words[0], words[1]);
+      own[i] = 0.1 + static_cast<double>(noise[0]);
+      mean[i] = 0.1 + static_cast<double>(noise[1]) / std::sqrt(kWorkers);
+    }
+    of_worker.step(own, 0);
+    of_mean.step(mean, 0);
+    of_nothing.step(own, 0);
+  }
+  EXPECT_NEAR(of_worker.rate() / of_mean.rate(), 1, 0.15);
+  EXPECT_NEAR(of_worker.momentum() / of_mean.momentum(), 1, 0.1);
+  EXPECT_LT(of_nothing.rate(), 0.3 * of_mean.rate());
+}
+
 TEST(YellowFin, BearsGradientsOfZero) {
   TunedRun run;
   for (int t = 0; t < 50; ++t) {

@@ -16,6 +16,12 @@
 // both are the same. What the paper leaves open is as in its authors' code:
 // constants, clipping, the slow start.
 //
+// Where workers train copies and meet at their mean, each measures gradients of
+// its own, whose noise is n times that of their mean, which is what the model
+// moves by. What is measured then stands for the mean (mean_of = n): the square
+// of its norm is that of a worker's without (1 - 1 / n) of the variance, and at
+// least 1 / n of it.
+//
 // Late gradients add momentum of their own. Closed-loop YellowFin measures how
 // much there is in all (total_momentum.h), and lets its own follow what is
 // chosen:
@@ -48,6 +54,7 @@ class YellowFin : public Optimizer {
         slow_start_(option<std::int64_t>(options, "slow_start")),
         clips_(option<bool>(options, "clip")),
         guard_(option<double>(options, "guard")),
+        mean_of_(option<std::int64_t>(options, "mean_of")),
         is_nesterov_(option<bool>(options, "nesterov")),
         is_smooth_(option<bool>(options, "smooth")),
         is_sparse_(option<bool>(options, "sparse")),
@@ -201,24 +208,30 @@ class YellowFin : public Optimizer {
       shared[slot] = shared[slot] * decay_ + now * (1 - decay_);
       return shared[slot] / weight;
     };
-    const Value square = sums.square * weft::square(guarded);
-    const auto [least, most] = extremes(square + kTuningSmall, shared);
-    shared[kMeasured] = count;
-
-    const Value norms = follow(kNorm, sqrt(square));
-    const Value squares = follow(kSquare, square);
+    const Value own = sums.square * weft::square(guarded);
+    const Value squares = follow(kSquare, own);
     // The mean of gradients is moved in the next pass; the square of its norm
     // follows from what is known before.
     const Value joins = guarded * (1 - decay_);
     const Value mean_square = sums.mean_square * (decay_ * decay_) +
                               sums.with_mean * joins * (2 * decay_) +
                               sums.square * weft::square(joins);
-    const Value variance = squares - mean_square / weft::square(weight);
+    const Value variance =
+        // A single gradient has none, but for rounding.
+        maximum(squares - mean_square / weft::square(weight),
+                scalar_like(squares, 0));
+
+    const Value square = of_mean(own, variance);
+    const auto [least, most] = extremes(square + kTuningSmall, shared);
+    shared[kMeasured] = count;
+    const Value norms = follow(kNorm, sqrt(square));
     NoisyQuadratic found{
         .least_curvature = exp(follow(kLogLeast, log(least + kTuningSmall))),
         .most_curvature = exp(follow(kLogMost, log(most + kTuningSmall))),
-        .variance = maximum(variance, scalar_like(variance, kTuningSmall)),
-        .distance = follow(kDistance, norms / (squares + kTuningSmall))};
+        .variance = maximum(variance / static_cast<double>(mean_of_),
+                            scalar_like(variance, kTuningSmall)),
+        .distance = follow(
+            kDistance, norms / (of_mean(squares, variance) + kTuningSmall))};
     if (is_sparse_) {
       // An element that is mostly 0 is measured in few of the steps.
       const Value density = follow(kDensity, sums.density);
@@ -227,8 +240,20 @@ class YellowFin : public Optimizer {
       found.variance = found.variance * density;
       found.distance = found.distance / (sqrt(density) + kTuningSmall);
     }
-    shared[kMost] = found.most_curvature;
+    // A worker's own gradient is as much longer as its noise is.
+    shared[kMost] = found.most_curvature + own_noise(variance);
     return found;
+  }
+
+  // What one gradient has more noise than the mean of all, by its variance.
+  Value own_noise(const Value& variance) const {
+    return variance * (1 - 1 / static_cast<double>(mean_of_));
+  }
+
+  // The squared norm of the mean of gradients, by that of one of them.
+  Value of_mean(const Value& square, const Value& variance) const {
+    return maximum(square - own_noise(variance),
+                   square / static_cast<double>(mean_of_));
   }
 
   // The least and largest of the window, `now` included.
@@ -305,6 +330,7 @@ class YellowFin : public Optimizer {
   std::int64_t slow_start_;
   bool clips_;
   double guard_;
+  std::int64_t mean_of_;
   bool is_nesterov_;
   bool is_smooth_;
   bool is_sparse_;
@@ -342,6 +368,12 @@ void register_optimizer_yellowfin(OptimizerRegistry& optimizers) {
                  "times that a gradient may exceed it, squared, where it "
                  "is measured; 0: any",
              .range = {.least = 1, .has_zero = true}},
+            {.name = "mean_of",
+             .value = std::int64_t{1},
+             .summary = "copies that workers train and average (local_sgd, "
+                        "adacomm): what each measures then stands for the "
+                        "mean of their gradients, which has less noise",
+             .range = {.least = 1, .most = 1 << 16}},
             {"nesterov", false, "looks a step of momentum ahead"},
             {"smooth", false, "rate and momentum follow what is found slowly"},
             {"sparse", false,
