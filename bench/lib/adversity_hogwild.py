@@ -5,7 +5,7 @@ import math
 import random
 from functools import partial
 from pathlib import Path
-from statistics import linear_regression, median
+from statistics import linear_regression, mean, median
 
 from lib.bench import Bar, Bench, Setting
 from lib.picture import chart
@@ -17,6 +17,9 @@ FEATURES = 1_000_000
 THREADS = 2
 SEED = 1
 TARGET = 0.2  # loss, from log 2
+# Of ridge regression: which part of the squared distance is a success, and the
+# probability of none that bounds are for.
+WITHIN, FAILURE = 0.1, 0.1
 # Each side takes the best of these.
 PEER_RATES = (0.5, 1, 2, 4, 8)
 
@@ -26,6 +29,10 @@ SLOPE = Bar("lock-free SGD, time by delay beyond the threshold: slope off 1",
             "", 0.05, at_most=True)
 BEST = Bar("lock-free SGD, best rate by delay over log(delay) / delay: slope "
            "off 1", "", 0.05, at_most=True)
+FAILURES = Bar("lock-free SGD, ridge regression: failures over what the bound "
+               "allows", "times", 1, at_most=True)
+GROWTH = Bar("lock-free SGD, ridge regression: slope of extra iterations in "
+             "tau_max", "slope", 0.5, at_most=True)
 FULL = Bar("lock-free SGD, frozen, with noise: fixed rate's error over "
            "FullSGD's", "times", 2)
 HOGWILD = Bar("sparse logistic regression: Hogwild, 2 threads over 1", "times",
@@ -114,6 +121,72 @@ def best_rates(where: Setting) -> dict:
     return {BEST.name: {"ours": off, "ratio": off, "note": marked(
         where, ", ".join(f"{rate:.2g} for {delay:,}"
                          for delay, rate in rates.items()))}}
+
+
+def ridge_rows(where: Setting, width: int) -> Path:
+    rows = 20 * width
+    return write_rows(where.build / f"bench/sgd-ridge-{width}.txt", rows,
+                      list(range(1, width + 1)))
+
+
+def ridge(where: Setting, width: int, threads: int, delay: int,
+          seed: int = 1, within: float = 1, **more: object) -> dict:
+    """A run of a model whose optimum, c, L and M are known; a step reaches all
+    entries."""
+    return answer([where.root / "bin/weft", "sgd", "simulate",
+                   f"freeze(delay={delay})", ridge_rows(where, width), "--json",
+                   "--loss", "squared", "--l2", 1, "--within", within,
+                   "--failure", FAILURE, "--block", width, "--threads", threads,
+                   "--seed", seed, *(word for name, value in more.items()
+                                     for word in (f"--{name}", value))])
+
+
+def bound_of(where: Setting, width: int, threads: int, delay: int) -> dict:
+    """By the delays of a short run of the same schedule."""
+    short = partial(ridge, where, width, threads, delay, rate=1e-6,
+                    iterations=4 * (delay + threads))
+    within = WITHIN * short()["first_distance"] ** 2
+    return short(within=within) | {"within": within}
+
+
+def ridge_failures(where: Setting) -> dict:
+    """Runs as long and at such a rate as the theory wants, and how many of them
+    never come near the optimum."""
+    runs = 5 if where.quick else 1000
+    worst, told = 0.0, []
+    for width, threads, delay in ((10, 2, 20), (10, 16, 100), (30, 4, 50)):
+        found = bound_of(where, width, threads, delay)
+        bound = found["lock_free_bound"]
+        iterations = math.ceil(bound["iterations"])
+        failed = sum(ridge(where, width, threads, delay, seed, found["within"],
+                           rate=bound["rate"], iterations=iterations)["reached"]
+                     is None for seed in range(runs))
+        worst = max(worst, failed / runs / FAILURE)
+        told.append(f"{failed} of {runs} in {width} dimensions, {threads} "
+                    f"threads, a delay of {delay}, {iterations:,} iterations")
+    return {FAILURES.name: {"ours": worst, "ratio": worst,
+                            "note": marked(where, "; ".join(told))}}
+
+
+def ridge_growth(where: Setting) -> dict:
+    """Iterations until the optimum is near beyond those of one thread, each at
+    the rate that the theory has for its delay."""
+    def reached(threads: int, delay: int) -> tuple[int, float]:
+        bound = bound_of(where, 10, threads, delay)
+        rate = bound["lock_free_bound"]["rate"] if threads > 1 else (
+            bound["sequential_bound"]["rate"])
+        times = [ridge(where, 10, threads, delay, seed, bound["within"],
+                       rate=rate, iterations=math.ceil(10 / rate))["reached"]
+                 for seed in range(2 if where.quick else 10)]
+        return bound["tau_max"], mean(times)
+
+    alone = reached(1, 0)[1]
+    found = [reached(4, delay) for delay in (30, 100, 300, 1000)]
+    extra = [(tau, time - alone) for tau, time in found]
+    slope = slope_of(extra, 0)
+    return {GROWTH.name: {"ours": slope, "ratio": slope, "note": marked(
+        where, f"{alone:,.0f} iterations of one thread; of 4, " + ", ".join(
+            f"{time:,.0f} by tau_max {tau:,}" for tau, time in found))}}
 
 
 def full(where: Setting) -> dict:
@@ -263,6 +336,8 @@ def dense_race(where: Setting) -> dict:
 def benches(where: Setting) -> list[Bench]:
     return [Bench((SLOWDOWN, SLOPE), partial(lower_bound, where)),
             Bench((BEST,), partial(best_rates, where)),
+            Bench((FAILURES,), partial(ridge_failures, where)),
+            Bench((GROWTH,), partial(ridge_growth, where)),
             Bench((FULL,), partial(full, where)),
             Bench((HOGWILD, ATOMIC, LOCKED, DELAY),
                   partial(threads_race, where)),

@@ -134,7 +134,8 @@ void simulate_sgd(SgdSimulateArguments& arguments) {
         .seed = arguments.seed};
     if (model.loss != concurrent::LinearLoss::kSquared)
       make_binary(rows, arguments.data);
-    found = concurrent::run_rows(rows, *adversary, arguments.schedule, model);
+    found = concurrent::run_rows(rows, *adversary, arguments.schedule, model,
+                                 arguments.quadratic.failure);
   }
   if (arguments.as_json) {
     print_json(json_of(arguments, found));
@@ -173,7 +174,7 @@ void add_sgd_simulate(CLI::App& verb) {
       ->capture_default_str();
   verb.add_option("--within", schedule.within,
                   "squared distance from the optimum that is a success; 0: "
-                  "none, and no bounds")
+                  "none, and no bounds. Those of DATA need --l2")
       ->capture_default_str();
   verb.add_option("--dimensions", quadratic.dimensions, "without DATA")
       ->check(CLI::Range(1, 1 << 24))

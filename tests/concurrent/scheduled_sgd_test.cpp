@@ -8,6 +8,7 @@
 #include "tests/concurrent/sample_rows.h"
 #include "tests/support/errors.h"
 
+#include "weft/concurrent/sgd/adversarial_run.h"
 #include "weft/concurrent/sgd/bounds.h"
 #include "weft/concurrent/sgd/epoch_sgd.h"
 #include "weft/concurrent/sgd/linear_model.h"
@@ -273,6 +274,38 @@ TEST(SgdBounds, RefuseConstantsThatCannotBe) {
                            [] { hogwild_bound({}, 0.1, -1); });
   weft::test::expect_error(ErrorCode::kInvalidArgument, {"rate"},
                            [] { freeze_threshold(1); });
+}
+
+// Two rows of one entry each: F = sum of (x_j - 1)^2 / 4 + x_j^2 / 2, whose
+// optimum is 1/3 each. A row's gradient is (x_j - 1) + 2 x_j, so that H = 3, it
+// is 0 at the optimum, and M^2 = 2 * 9 * 2/9 = 4.
+TEST(SgdBounds, OfRidgeAreTheHandValues) {
+  SparseRows rows;
+  rows.width = 2;
+  for (const std::uint32_t column : {0U, 1U}) {
+    rows.columns.push_back(column);
+    rows.values.push_back(1);
+    rows.begin.push_back(rows.columns.size());
+    rows.targets.push_back(1);
+  }
+  LinearModelOptions ridge{.loss = LinearLoss::kSquared, .l2 = 1};
+  const auto adversary = make_adversary("round_robin");
+  // The optimum is not the run's to miss, whose rate is far too low.
+  const auto run = [&](double within) {
+    return run_rows(rows, *adversary,
+                    {.iterations = 3, .rate = 1e-6, .within = within}, ridge);
+  };
+  const AdversarialRun found = run(0.01);
+  EXPECT_NEAR(found.first_distance, std::sqrt(2.0) / 3, 1e-9);
+  ASSERT_TRUE(found.sequential && found.lock_free);
+  EXPECT_NEAR(found.sequential->factor, 4, 1e-6);
+  EXPECT_NEAR(found.sequential->rate, 0.0025, 1e-9);
+  // 4 sqrt(0.01) 3 * 2 sqrt(tau_max 2 * 2) more.
+  const auto tau_max = static_cast<double>(found.delays.tau_max);
+  EXPECT_NEAR(found.lock_free->factor, 4 + 2.4 * std::sqrt(4 * tau_max), 1e-6);
+  EXPECT_FALSE(run(0).sequential);
+  ridge.l2 = 0;
+  EXPECT_FALSE(run(0.01).sequential) << "it may not be strongly convex";
 }
 
 // Runs at the rate of the bound fail at most as often as it says.

@@ -44,9 +44,11 @@ AdversarialRun run_quadratic(Adversary& adversary,
                              const QuadraticOptions& quadratic);
 
 // A linear model from zeros. Its optimum is what 20 epochs of FullSGD on one
-// thread, of 10 passes each, come to.
+// thread, of 10 passes each, come to. The bounds, for a probability of
+// `failure`, are of smooth losses with l2, by which F is strongly convex; what
+// gradients are bounded by is taken from the rows.
 AdversarialRun run_rows(const SparseRows& rows, Adversary& adversary,
                         const ScheduleOptions& options,
-                        const LinearModelOptions& model);
+                        const LinearModelOptions& model, double failure = 0.1);
 
 }  // namespace weft::concurrent
