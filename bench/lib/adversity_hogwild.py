@@ -17,7 +17,7 @@ FEATURES = 1_000_000
 THREADS = 2
 SEED = 1
 TARGET = 0.2  # loss, from log 2
-# Of ridge regression: which part of the squared distance is a success, and the
+# Which part of the squared distance is a success of ridge regression, and the
 # probability of none that bounds are for.
 WITHIN, FAILURE = 0.1, 0.1
 # Each side takes the best of these.
@@ -104,7 +104,7 @@ def lower_bound(where: Setting) -> dict:
 
 
 def best_rate(where: Setting, delay: int) -> float:
-    """Of a grid in steps of 4 %: the one that takes the fewest iterations."""
+    """The one that takes the fewest iterations, in a grid in steps of 4 %."""
     about = math.log(delay) / delay
     grid = [about * 1.04 ** i for i in range(-20, 21)]
     return min(grid, key=lambda rate: iterations_per_tenth(where, delay, rate))
@@ -142,7 +142,7 @@ def ridge(where: Setting, width: int, threads: int, delay: int,
 
 
 def bound_of(where: Setting, width: int, threads: int, delay: int) -> dict:
-    """By the delays of a short run of the same schedule."""
+    """What the theory says with the delays of a short run of the schedule."""
     short = partial(ridge, where, width, threads, delay, rate=1e-6,
                     iterations=4 * (delay + threads))
     within = WITHIN * short()["first_distance"] ** 2

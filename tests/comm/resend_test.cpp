@@ -15,7 +15,7 @@ constexpr double kSilence = 10e-3;
 struct Passed {
   std::vector<std::byte> came;
   double seconds = 0;
-  // Of both ranks.
+  // What both ranks have sent.
   std::int64_t messages = 0;
   double bytes = 0;
 };
@@ -73,9 +73,9 @@ TEST(Resend, CostsOneAnswerWhereNothingIsLost) {
   EXPECT_LT(passed.seconds, kSilence);
 }
 
-// By 10 % of 1,000 parts about 100 are missing after the first round, one after
-// the second and none after the third: each round but the last ends with a
-// silence. In the second all that is missing is sent twice.
+// Where 10 % of 1,000 parts are lost, about 100 are missing after the first
+// round, one after the second and none after the third: each round but the last
+// ends with a silence. In the second all that is missing is sent twice.
 TEST(Resend, NeedsFewRounds) {
   const Passed passed = pass(
       1000 * kPart, {.loss = 0.1, .tcp_timeout = 1e-9, .silence = kSilence});
