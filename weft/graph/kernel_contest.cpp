@@ -12,13 +12,15 @@
 namespace weft {
 namespace {
 
-// From so many seconds on, one run tells how long a kernel takes, and one that
-// took so many times as long as the best is out.
+// Where the best takes so many seconds, one run tells that a kernel which takes
+// so many times as long is out.
 constexpr double kLongRun = 2e-3;
 constexpr double kBeaten = 1.25;
 // A kernel's time is known when it was met twice, up to this factor. Times that
 // other programs spoil do not repeat.
 constexpr double kRepeats = 1.1;
+// So long rounds go on for a time that does not repeat.
+constexpr double kPatienceSeconds = 0.4;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of operands
 
 // Memory as a call has it. All of it is written: pages that nobody has written
@@ -72,60 +74,84 @@ void put_ranked_first(const OpCall& call, std::vector<std::string>& names) {
   if (found != names.end()) std::rotate(names.begin(), found, found + 1);
 }
 
-std::vector<KernelTime> measure(const OpCall& call,
-                                const std::vector<std::string>& names) {
-  Operands operands(call);
-  std::vector<std::unique_ptr<PreparedKernel>> kernels;
-  std::vector<KernelTime> times;
-  for (const std::string& name : names) {
-    KernelChoice choice = choose_kernel(call, kernel_registry(), name);
-    // One that cannot be prepared is as slow as can be.
-    const bool is_it = choice.name == name;
-    kernels.push_back(is_it ? std::move(choice.kernel) : nullptr);
-    times.push_back({name, 1e6});
+// Kernels of one call that run in turns.
+class Race {
+ public:
+  Race(const OpCall& call, const std::vector<std::string>& names)
+      : operands_(call), second_(names.size(), kUnknown) {
+    for (const std::string& name : names) {
+      KernelChoice choice = choose_kernel(call, kernel_registry(), name);
+      // One that cannot be prepared is as slow as can be.
+      const bool is_it = choice.name == name;
+      kernels_.push_back(is_it ? std::move(choice.kernel) : nullptr);
+      times_.push_back({name, kUnknown});
+    }
   }
-  const auto run = [&](PreparedKernel& kernel) {
-    const KernelBuffers buffers = operands.with_scratch(kernel.scratch_bytes());
+
+  std::vector<KernelTime> run() {
+    for (std::size_t i = 0; i < kernels_.size(); ++i) warm_up(i);
+    const Stopwatch all;
+    for (int round = 0; !is_over(round, all.seconds()); ++round) {
+      // All that may still win have their turn in each round, so that what
+      // disturbs one of them disturbs the others too.
+      for (std::size_t i = 0; i < kernels_.size(); ++i) {
+        if (!is_out(i)) add(i, seconds_of_run(i));
+      }
+    }
+    return times_;
+  }
+
+ private:
+  static constexpr double kUnknown = 1e6;
+
+  // The first run meets code and memory for the first time, and may have to
+  // compile the code: only if it takes very long does it say what others will.
+  void warm_up(std::size_t i) {
+    if (!kernels_[i]) return;
+    const double seconds = seconds_of_run(i);
+    if (seconds > kPatienceSeconds) add(i, seconds);
+  }
+
+  double seconds_of_run(std::size_t i) {
+    PreparedKernel& kernel = *kernels_[i];
+    const KernelBuffers buffers =
+        operands_.with_scratch(kernel.scratch_bytes());
     const Stopwatch watch;
     kernel.run(buffers);
     return watch.seconds();
-  };
-  // The first run meets code and memory for the first time, which a long one
-  // does not notice.
-  double least = times[0].seconds;
-  // The second shortest of the runs of each kernel.
-  std::vector<double> second(kernels.size(), 1e6);
-  const auto is_known = [&](std::size_t i) {
-    return !kernels[i] || second[i] < kRepeats * times[i].seconds;
-  };
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (!kernels[i]) continue;
-    const double seconds = run(*kernels[i]);
-    if (seconds >= kLongRun) times[i].seconds = seconds;
-    least = std::min(least, seconds);
   }
-  const Stopwatch all;
-  for (int round = 0;; ++round) {
+
+  void add(std::size_t i, double seconds) {
+    double& shortest = times_[i].seconds;
+    second_[i] = std::min(second_[i], std::max(seconds, shortest));
+    shortest = std::min(shortest, seconds);
+    least_ = std::min(least_, seconds);
+  }
+
+  bool is_out(std::size_t i) const {
+    const double own = times_[i].seconds;
+    return !kernels_[i] ||
+           (least_ >= kLongRun && own < kUnknown && own > kBeaten * least_);
+  }
+
+  bool is_over(int round, double seconds) const {
+    const bool are_known = std::ranges::all_of(
+        std::views::iota(0u, kernels_.size()), [&](std::size_t i) {
+          return is_out(i) || second_[i] < kRepeats * times_[i].seconds;
+        });
+    if (are_known && round >= kMostRounds) return true;
     // Two rounds are the least in which a disturbance can be told from a slow
-    // kernel.
-    if (round >= 2 && all.seconds() > kSecondsPerCall) break;
-    if (round >= kMostRounds &&
-        std::ranges::all_of(std::views::iota(0u, kernels.size()), is_known)) {
-      break;
-    }
-    // All that may still win have their turn in each round, so that what
-    // disturbs one of them disturbs the others too.
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const bool is_beaten =
-          least >= kLongRun && times[i].seconds > kBeaten * least;
-      if (!kernels[i] || is_beaten) continue;
-      const double seconds = run(*kernels[i]);
-      second[i] = std::min(second[i], std::max(seconds, times[i].seconds));
-      times[i].seconds = std::min(times[i].seconds, seconds);
-    }
+    // kernel, and a machine that others use disturbs more of them.
+    return round >= 2 &&
+           seconds > (are_known ? kSecondsPerCall : kPatienceSeconds);
   }
-  return times;
-}
+
+  Operands operands_;
+  std::vector<std::unique_ptr<PreparedKernel>> kernels_;
+  std::vector<KernelTime> times_;
+  std::vector<double> second_;  // the second shortest of each kernel's runs
+  double least_ = kUnknown;
+};
 
 // What is known of this machine, for all threads.
 class Contest {
@@ -243,7 +269,7 @@ KernelChoice choose_fastest_kernel(const OpCall& call) {
   if (names.size() < 2) return choose_kernel(call);
   put_ranked_first(call, names);
   auto times = Contest::of_machine().times(
-      signature(call), names, [&] { return measure(call, names); });
+      signature(call), names, [&] { return Race(call, names).run(); });
   if (times.empty()) return choose_kernel(call);
   KernelChoice choice =
       choose_kernel(call, kernel_registry(), fastest(times).name);

@@ -4,9 +4,10 @@
 // A plan asks choose_fastest_kernel(). Where two or more candidates that
 // compete take a call of at least kLeastFlops operations, each is run on
 // operands of those types, and the fastest is taken: by the minimum of up to
-// kMostRounds rounds, which end after kSecondsPerCall. The one of the highest
-// rank stays unless another one takes less than kGain of its time, so that
-// noise decides nothing.
+// kMostRounds rounds, which end after kSecondsPerCall, or four times that where
+// others use the machine and no time comes twice. The one of the highest rank
+// stays unless another one takes less than kGain of its time, so that noise
+// decides nothing.
 //
 // What was measured is kept in a file of cache_folder(), one for each
 // processor, instruction set and version of the libraries, and holds from then
