@@ -132,6 +132,87 @@ TEST(FormAttention, FindsScoresThatAreReplaced) {
   }
 }
 
+// Whether the one op that is formed has the flag of a decoder, and no mask.
+bool is_causal(const Attention& attention) {
+  const Function formed = form_attention(attention.function());
+  for (const Node& node : formed.nodes()) {
+    if (node.op->name() != "multi_head_attention") continue;
+    return node.attributes.flag("causal") && node.inputs.size() == 3;
+  }
+  return false;
+}
+
+using Mask = std::function<Value(const Value& key, const Value& query)>;
+
+// Scores of one operand with itself, of which `mask` hides some.
+Attention masked(const std::function<Value(const Value&, const Value&)>& hide,
+                 const Mask& mask) {
+  return Attention({kRows}, [&](const Values& v) {
+    const Value order = reshape(iota(kLength), {1, 1, kLength, 1});
+    const Value x = heads_of(v[0]);
+    const Value scores = matmul(x, x, {.transpose_b = true}) * 0.5;
+    const Value seen = mask(iota(kLength), order);
+    return together(matmul(softmax(hide(scores, seen)), x));
+  });
+}
+
+TEST(FormAttention, FindsThatLaterKeysAreHidden) {
+  const auto seen_stays = [&](const Value& scores, const Value& seen) {
+    return where(seen, scores, full({DType::kF32, {}}, -INFINITY));
+  };
+  const auto later_goes = [&](const Value& scores, const Value& later) {
+    return where(later, full({DType::kF32, {}}, -1e38), scores);
+  };
+  const auto is_added = [&](const Value& scores, const Value& seen) {
+    return scores + where(seen, full({DType::kF32, {}}, 0),
+                          full({DType::kF32, {}}, -INFINITY));
+  };
+  const Mask up_to = [](const Value& key, const Value& query) {
+    return reshape(less_equal(key, query), {1, 1, kLength, kLength});
+  };
+  const Mask turned = [](const Value& key, const Value& query) {
+    return greater_equal(query, key);
+  };
+  const Mask later = [](const Value& key, const Value& query) {
+    return logical_not(less_equal(key, query));
+  };
+  for (const Attention& each :
+       {masked(seen_stays, up_to), masked(seen_stays, turned),
+        masked(later_goes, later), masked(is_added, up_to)}) {
+    EXPECT_EQ(each.steps(), kOne);
+    EXPECT_TRUE(is_causal(each));
+  }
+}
+
+TEST(FormAttention, LeavesOtherMasksAsTheyAre) {
+  const auto stays = [&](const Value& scores, const Value& seen) {
+    return where(seen, scores, full({DType::kF32, {}}, -1e38));
+  };
+  const auto goes = [&](const Value& scores, const Value& seen) {
+    return where(seen, full({DType::kF32, {}}, -1e38), scores);
+  };
+  // The query's own place is hidden, or earlier keys are, or one more is seen.
+  const Mask earlier = [](const Value& key, const Value& query) {
+    return less(key, query);
+  };
+  const Mask up_to = [](const Value& key, const Value& query) {
+    return less_equal(key, query);
+  };
+  const Mask one_more = [](const Value& key, const Value& query) {
+    return less_equal(key, query + scalar(1, DType::kI64));
+  };
+  // Places in bf16 are rounded: beyond 256 some are equal.
+  const Mask rounded = [](const Value& key, const Value& query) {
+    return less_equal(cast(key, DType::kBF16), cast(query, DType::kBF16));
+  };
+  for (const Attention& each :
+       {masked(stays, earlier), masked(goes, up_to), masked(stays, one_more),
+        masked(stays, rounded)}) {
+    each.steps();
+    EXPECT_FALSE(is_causal(each));
+  }
+}
+
 // Batches and heads on one axis, as products of three axes have them.
 TEST(FormAttention, FindsHeadsOnTheAxisOfBatches) {
   const Attention flat({kRows, kRows, kRows}, [](const Values& v) {

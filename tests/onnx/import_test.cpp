@@ -103,6 +103,56 @@ TEST_F(OnnxImport, LeavesOneTranspositionOfAConvolutionalNet) {
   EXPECT_TRUE(near(call(*function, {x})[0], concat(twice, 1).tensor(), 1e-5));
 }
 
+// A mask of bool, or of what is added, with 1 or -inf behind the diagonal.
+template <class T>
+Tensor triangle(T seen, T later) {
+  Tensor mask = Tensor::empty({dtype_of<T>(), {1, 5, 6}});
+  for (std::int64_t i = 0; i < 30; ++i) {
+    mask.data<T>()[i] = i % 6 <= i / 6 ? seen : later;
+  }
+  return mask;
+}
+
+TEST_F(OnnxImport, ComputesMasksOfDecoders) {
+  const Tensor x = pattern({2, 5, 6});
+  const auto masked = [&](const Tensor& mask, const char* op) {
+    OnnxModel model;
+    model.input("x", {DType::kF32, {2, 5, 6}})
+        .tensor("mask", mask)
+        .tensor("fill", Tensor::scalar(-9.0F));
+    if (op == std::string("Where")) {
+      model.node("Where", {"mask", "x", "fill"}, {"y"});
+    } else {
+      model.node("Add", {"x", "mask"}, {"y"});
+    }
+    model.output("y");
+    return import(model);
+  };
+  const auto is_computed = [](const GraphFunctionRef& function) {
+    return std::ranges::count(ops_of(function->function()), "iota") == 2 &&
+           function->function().parameters().size() == 1;
+  };
+  for (const bool seen : {true, false}) {
+    const auto function = masked(triangle(seen, !seen), "Where");
+    EXPECT_TRUE(is_computed(function));
+    const Tensor y = call(*function, {x})[0];
+    for (std::int64_t i = 0; i < 60; ++i) {
+      const bool is_up_to = i % 6 <= i / 6 % 5;
+      EXPECT_EQ(y.item(i), is_up_to == seen ? x.item(i) : -9) << i;
+    }
+  }
+  const auto added = masked(triangle(0.0F, -INFINITY), "Add");
+  EXPECT_TRUE(is_computed(added));
+  EXPECT_EQ(call(*added, {x})[0].item(1), -INFINITY);
+  EXPECT_EQ(call(*added, {x})[0].item(6), x.item(6));
+  // One element is another one, or the fill is a score like others.
+  Tensor odd = triangle(0.0F, -INFINITY);
+  odd.data<float>()[29] = 1;
+  EXPECT_FALSE(is_computed(masked(odd, "Add")));
+  EXPECT_EQ(call(*masked(odd, "Add"), {x})[0].item(29), x.item(29) + 1);
+  EXPECT_FALSE(is_computed(masked(triangle(0.0F, -5.0F), "Add")));
+}
+
 // What exporters write for x.view(x.shape[0], -1).
 TEST_F(OnnxImport, ComputesShapesWhileImporting) {
   OnnxModel model;

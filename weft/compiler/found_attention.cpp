@@ -1,5 +1,6 @@
 #include "weft/compiler/found_attention.h"
 
+#include "weft/compiler/causal_mask.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/support/attention.h"
 
@@ -67,6 +68,13 @@ class Finder {
     found.key = without_scale(scores->inputs[1], found.scale);
     found.query_is_transposed = scores->attributes.flag("transpose_a");
     found.key_is_transposed = !scores->attributes.flag("transpose_b");
+    // Beside other masks a query may see nothing, which is NaN as written, and
+    // would not be where later keys have a score of their own.
+    if (found.hidden.size() + found.added.size() == 1 && hides_later(found)) {
+      found.is_causal = true;
+      found.hidden.clear();
+      found.added.clear();
+    }
     return found;
   }
 
@@ -171,6 +179,25 @@ class Finder {
       return scores_of_all_pairs(node.inputs[i], node, found);
     }
     return nullptr;
+  }
+  // Whether the one mask hides the keys behind each query, and nothing else.
+  bool hides_later(const FoundAttention& found) const {
+    if (!found.hidden.empty()) {
+      const auto& hidden = found.hidden.front();
+      return hidden.if_true
+                 ? is_true_for_later_keys(function_, hidden.condition)
+                 : is_true_up_to_query(function_, hidden.condition);
+    }
+    const Node* node = node_of(found.added.front());
+    if (node == nullptr || node->op != &ops().where) return false;
+    const auto if_true = number_of(node->inputs[1]);
+    const auto if_false = number_of(node->inputs[2]);
+    if (!if_true || !if_false) return false;
+    const bool later_is_hidden = *if_true <= kMostHidden && *if_false == 0;
+    const bool rest_is_hidden = *if_false <= kMostHidden && *if_true == 0;
+    const ValueId condition = node->inputs[0];
+    return (later_is_hidden && is_true_for_later_keys(function_, condition)) ||
+           (rest_is_hidden && is_true_up_to_query(function_, condition));
   }
   // A mask may have fewer elements than scores, but not the other way round.
   const Node* scores_of_all_pairs(ValueId id, const Node& reader,

@@ -5,6 +5,7 @@
 #include "weft/base/index.h"
 #include "weft/compiler/dead_nodes.h"
 #include "weft/graph/function_copy.h"
+#include "weft/onnx/causal_mask.h"
 #include "weft/onnx/importer.h"
 #include "weft/onnx/onnx.h"
 #include "weft/runtime/jit/trace.h"
@@ -16,7 +17,8 @@ namespace {
 using namespace onnx;  // NOLINT: this file's own module
 
 // Numbers that stand in the model are constants of the graph, where passes see
-// them; what is larger is a tensor of the file.
+// them, and masks of a decoder are what they were computed by; what is larger
+// is a tensor of the file.
 class ImportTrace final : public Trace {
  public:
   using Trace::Trace;
@@ -26,6 +28,12 @@ class ImportTrace final : public Trace {
     constexpr std::int64_t kMostNumbers = 16;
     if (!value.is_staged() && value.tensor().size() <= kMostNumbers) {
       return static_cast<ValueId>(constant(value.tensor()).id());
+    }
+    if (!value.is_staged()) {
+      if (const auto mask = CausalMask::found_in(value.tensor())) {
+        const ContextScope scope(*this);
+        return static_cast<ValueId>(mask->staged().id());
+      }
     }
     return Trace::adopt(value);
   }
