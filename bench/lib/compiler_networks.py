@@ -1,11 +1,13 @@
 """Networks for inference: what the search makes of them against the greedy one,
-and against other runtimes on the same threads."""
+and against other runtimes on the same threads; and how far each is below what the
+machine multiplies and reads, which no form of it can exceed."""
 
 from functools import partial
 
 from lib.bench import Bar, Bench, Setting
-from lib.measure import race
-from lib.worker import Worker
+from lib.measure import race, rate
+from lib.suite import answer
+from lib.worker import OneShot, Worker
 
 # Weft's name and options, the side of an image.
 NETWORKS = {"squeezenet": ("squeezenet", 224),
@@ -18,7 +20,11 @@ BATCHES = (1, 8)
 ALPHA = 1.05
 # Cells of 1,024 units and 20 steps, with a product for each gate.
 CELLS = {"sru": "SRU", "lstm-gates": "LSTM"}
-UNITS = 1024
+UNITS, STEPS = 1024, 20
+# Matrices that each step reads anew; those that are read once, for all steps;
+# and the rows that the latter are multiplied by, together. Of an SRU's gate of
+# the result only that of the last step is read.
+MATRICES = {"sru": (0, 3, 2 * STEPS + 1), "lstm-gates": (4, 4, 4 * STEPS)}
 SIDES = {"sru": ("sru", UNITS), **NETWORKS}
 
 
@@ -49,8 +55,10 @@ def started(where: Setting, network: str, side: int, batch: int,
 
 
 def merged_gates(where: Setting, cell: str) -> Bench:
-    bar = Bar(f"{CELLS[cell]} of {UNITS}: merged over separate gates, batch 1",
-              "runs/s", 1.3)
+    title = f"{CELLS[cell]} of {UNITS}"
+    bar = Bar(f"{title}: merged over separate gates, batch 1", "runs/s", 1.3)
+    roof_bar = Bar(f"{title}: separate gates of their roof, batch 1", "ms",
+                   None)
 
     def measure_cell() -> dict:
         worker = started(where, cell, UNITS, 1, [])
@@ -59,9 +67,33 @@ def merged_gates(where: Setting, cell: str) -> Bench:
             result = race(worker, Form(worker, "run start"), where.pairs)
         rules = ", ".join(f"{count} {rule}" for rule, count
                           in sorted(report["rules"].items()))
-        return {bar.name: row(result, "separate", rules)}
+        return {bar.name: row(result, "separate", rules),
+                roof_bar.name: roof_of_cell(where, cell, result.peer)}
 
-    return Bench((bar,), measure_cell)
+    return Bench((bar, roof_bar), measure_cell)
+
+
+def roof_of_cell(where: Setting, cell: str, runs_per_second: float) -> dict:
+    """Merged or not, weights with the state are read in each step, and the others
+    are multiplied by the rows of all steps."""
+    each_step, at_once, rows = MATRICES[cell]
+    matrix = 4 * UNITS**2
+    read = answer([where.build / "bin" / "weft-read-rate",
+                   matrix * max(each_step, at_once),
+                   where.threads])["bytes_per_second"]
+    moved = matrix * (each_step * STEPS + at_once)
+    flops = 2 * UNITS**2 * rows
+    roof = moved / read + flops / fma_peak(where)
+    return {"ours": 1e3 / runs_per_second, "peer": 1e3 * roof,
+            "peer_name": "roof", "ratio": roof * runs_per_second,
+            "note": f"{moved / 1e6:.0f} MB at {read / 1e9:.0f} GB/s, "
+            f"{flops / 1e6:.0f} MFLOP in products of all steps"}
+
+
+def fma_peak(where: Setting) -> float:
+    """Operations a second."""
+    return rate(OneShot([where.build / "bin" / "weft-fma-peak",
+                         where.threads]))
 
 
 class Form:
@@ -78,7 +110,8 @@ def bars_of(network: str, batch: int) -> tuple[Bar, ...]:
     title = f"{network}, batch {batch}"
     return (Bar(f"{title}: relaxed over greedy", "runs/s", 0.99),
             Bar(f"{title}: searched over as it is", "runs/s", 1.0),
-            Bar(f"{title}: predicted over measured", "times", None))
+            Bar(f"{title}: predicted over measured", "times", None),
+            Bar(f"{title}: of the multiply-add roof", "GF/s", None))
 
 
 def against_greedy(where: Setting, network: str, batch: int) -> Bench:
@@ -97,12 +130,20 @@ def measure(where: Setting, network: str, batch: int,
         against = race(relaxed, greedy, where.pairs)
         before = race(relaxed, start, where.pairs)
     predicted = report["relaxed"]["after"] * against.ours
+    peak = fma_peak(where)
+    reached = report["flops"] * before.peer
     return {
         bars[0].name: row(against, "greedy", rules or "nothing was changed"),
         bars[1].name: row(before, "as it is",
                           f"{report['relaxed']['tried']} graphs were priced"),
         bars[2].name: {"ours": predicted, "ratio": predicted,
-                       "note": "of the relaxed form"}}
+                       "note": "of the relaxed form"},
+        bars[3].name: {
+            "ours": 1e-9 * reached, "peer": 1e-9 * peak, "peer_name": "roof",
+            "ratio": reached / peak,
+            "note": f"as it is, {1e-9 * report['flops']:.2f} GFLOP a run: a "
+            f"form with as many operations gains at most "
+            f"{peak / reached:.2f} times"}}
 
 
 def against_peer(where: Setting, network: str, batch: int, peer: str) -> Bench:

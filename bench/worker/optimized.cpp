@@ -1,8 +1,9 @@
 // weft-bench optimized NETWORK --side S --batch B --alpha A: a network for
 // inference, as it is, searched greedily and searched with freedom. NETWORK is
 // a model of images of S x S pixels, or `sru` or `lstm-gates`, S wide, of 20
-// steps with a product for each gate. Requests: `report`, `whole` (a search of
-// the whole at once); `run start`, `run greedy` and `run`, which is the last.
+// steps with a product for each gate. Requests: `report`, with the operations
+// of a run as they stand in the network; `run start`, `run greedy` and `run`,
+// which is the last.
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 
@@ -133,6 +134,17 @@ Network build(const WorkerOptions& options) {
   return build_images(options);
 }
 
+double flops_of(const Function& function) {
+  double flops = 0;
+  for (const Node& node : function.nodes()) {
+    const auto inputs = function.input_types(node);
+    const auto outputs = function.output_types(node);
+    flops +=
+        node.op->cost()({*node.op, inputs, node.attributes, outputs}).flops;
+  }
+  return flops;
+}
+
 // Cells stay separate ops, so that what is merged is compared with what is not.
 std::vector<std::string> without() { return {"form_recurrent_cells"}; }
 
@@ -197,7 +209,8 @@ void race_optimized(const WorkerOptions& options) {
   serve({{"report",
           [&] {
             return Json{{"greedy", to_json(greedy.report)},
-                        {"relaxed", to_json(relaxed.report)}};
+                        {"relaxed", to_json(relaxed.report)},
+                        {"flops", flops_of(network.function)}};
           }},
          {"run start", [&] { return forms[0].run(); }},
          {"run greedy", [&] { return forms[1].run(); }},
