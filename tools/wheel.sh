@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Makes a wheel that brings its libraries along, in build/wheel, and prints its
 # path: it installs on x86-64 with AVX2 and glibc 2.35 or newer, without a
-# compiler, and has the server of `weft serve`, whose packages the build needs.
+# compiler, and has the server of `weft serve`.
 #   tools/wheel.sh [WHEEL]
 # WHEEL is what `pip wheel` made before; without it, it is built.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+# shellcheck source=tools/bootstrap.sh
+source "$root/tools/bootstrap.sh"
+install_packages "" serve make-wheel >&2
 folder="$root/build/wheel"
 plain="${1:-}"
 
