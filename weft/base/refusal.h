@@ -14,7 +14,8 @@
 //     hint: collective = "auto"
 //
 // A value that is wrong by itself is refused by what its option declares
-// (base/option_schema.h).
+// (base/option_schema.h). A kernel or a view that declines is no refusal: the
+// next candidate is asked, and its text says why this one was not taken.
 //
 // Threads: value types and pure functions.
 #pragma once

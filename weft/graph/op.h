@@ -1,7 +1,8 @@
 // What an op is: one entry that carries everything Weft knows about it. The
-// text form, its Python name, the cost that `weft inspect` shows and the
-// property tests are derived from it; fused loops ask a table of their own
-// (kernels/loop/tile_functions.h) for what they can compute.
+// text form, its Python name, the operations that `weft inspect` and the cost
+// table count, and the property tests are derived from it; fused loops ask a
+// table of their own (kernels/loop/tile_functions.h) for what they can compute,
+// and for what that costs in registers and cycles rather than in operations.
 //
 // Threads: an OpDef is immutable once its registry is frozen.
 #pragma once

@@ -16,6 +16,10 @@
 // What is in the file and not yet in the program waits: it is restored when
 // an object with an edge of that name is attached.
 //
+// Training has checkpoints of its own (checkpoint.h): there a step's
+// description gives every tensor a global name, and files of other programs can
+// be read by these names.
+//
 // Format: safetensors; a tensor is called by its path ("model.0.weight"), and
 // "weft.objects" of the metadata is
 //   {"format": 1, "nodes": [{"edges": {"model": 1}},

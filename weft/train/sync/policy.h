@@ -118,7 +118,9 @@ class SyncPolicy {
   // in every step, by policies that do not send gradients alone.
   virtual void prepare(const SyncStep&) {}
   // Enters all its operations before it first waits: exchanges are under way
-  // side by side, and all workers must enter them in the same order.
+  // side by side, and all workers must enter them in the same order. Where the
+  // policy `leaves_sums` the bucket holds the sum of all gradients afterwards;
+  // else what it holds is the policy's own until apply().
   virtual Task<> exchange(Bucket& bucket, SyncStep step) = 0;
   // What becomes of a bucket's parameters, once its exchange is over.
   virtual void apply(Bucket& /*bucket*/, const SyncStep&) {}
