@@ -76,6 +76,19 @@ class TablesTest(CliTest):
         self.refuse("predict", model, "kilogram=4",
                     parts=("'kilogram'", "did you mean 'kilograms'"))
 
+    def test_other_data_than_in_training_are_refused(self) -> None:
+        checkpoint = self.train("binary", 'ignore = "price,dear"')
+        model = self.folder / "cakes.weft"
+        self.succeed("export", checkpoint, "-o", model, "--data", self.table)
+        text = self.table.read_text()
+        self.table.write_text(text.replace(",yes", ",aye"))
+        for call in (("predict", checkpoint, "kilograms=4,kind=cream"),
+                     ("eval", checkpoint), ("eval", model)):
+            self.refuse(*call, "--data", self.table,
+                        parts=("other data than", "classes"))
+        self.table.write_text(text)
+        self.predict(checkpoint, "kilograms=4,kind=cream")
+
     def test_a_file_has_a_line_for_each_row(self) -> None:
         checkpoint = self.train("binary", 'ignore = "price,dear"')
         rows = self.write("rows.csv", "kind,kilograms\ncream,2\nnut,8\n")

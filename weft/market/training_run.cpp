@@ -122,6 +122,8 @@ Trained trained_by(const Run& run, const TrainResult& result,
   recipe.log.folder.clear();
   model.info.recipe = to_toml(recipe);
   model.info.metrics = {{result.deciding.name, metric}};
+  // A state that was opened for a check tells nothing of the data.
+  model.info.data = marks_of(model.assembly.data->description());
   const std::filesystem::path file = scratch / "model.weft";
   export_trained(model, file);
   return {.model = file_bytes(file),

@@ -116,7 +116,11 @@ class FileInUse final : public ModelInUse {
   const TrainingTask& task() const override { return *task_; }
   const DataDescription& description() const override { return *description_; }
   const TrainingData& data() override {
-    if (data_ == nullptr) data_ = open_data(recipe_);
+    if (data_ == nullptr) {
+      data_ = open_data(recipe_);
+      check_marks(marks_of(*description_), data_->description(),
+                  path_.string());
+    }
     return *data_;
   }
 

@@ -53,7 +53,7 @@ class ModelInUse {
   // What is known of the data that it was trained on.
   virtual const DataDescription& description() const = 0;
   virtual ModelFunctions functions() = 0;
-  // The data themselves. Throws what opening them throws.
+  // The data themselves. Throws what opening them throws, and as check_marks().
   virtual const TrainingData& data() = 0;
 
   // Measures one pass over `source` with each call, which this must outlive; it

@@ -99,7 +99,8 @@ void RecipeStep::save(const std::filesystem::path& path) const {
                      .step = steps_done_,
                      .position = source_->position(),
                      .seed = static_cast<std::uint64_t>(recipe_.train.seed),
-                     .metrics = {}},
+                     .metrics = {},
+                     .data = marks_of(assembly_.data->description())},
                     description_.state()});
 }
 
@@ -109,7 +110,8 @@ void RecipeStep::export_model(const std::filesystem::path& path) const {
       .step = steps_done_,
       .position = source_->position(),
       .seed = static_cast<std::uint64_t>(recipe_.train.seed),
-      .metrics = {}};
+      .metrics = {},
+      .data = marks_of(assembly_.data->description())};
   export_step(path, in_use(),
               model_metadata(info, assembly_.data->description(), ""));
 }

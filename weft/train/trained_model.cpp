@@ -19,6 +19,8 @@ TrainedModel load_trained(const std::filesystem::path& path,
       parse_recipe(result.info.recipe, result.path.string() + " (its recipe)");
   if (!data_folder.empty()) result.recipe.data.folder = data_folder.string();
   result.assembly = assemble(result.recipe, /*workers=*/1, given);
+  check_marks(result.info.data, result.assembly.data->description(),
+              result.path.string());
   const Optimizer& optimizer = *result.assembly.optimizer;
   std::vector<CheckpointFile::Wanted> wanted;
   const auto parameters = result.model().parameters();

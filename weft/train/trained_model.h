@@ -23,7 +23,8 @@ struct TrainedModel {
 // Opens a checkpoint, or the best one of a run's folder. A `data_folder` that
 // is not empty stands in for the recipe's.
 // Throws Error(kUnavailable) if there is none, Error(kDataLoss) if it is
-// damaged or does not fit its own recipe.
+// damaged or does not fit its own recipe, and Error(kInvalidArgument) where the
+// data mean something else than those that it was trained on (check_marks()).
 TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder = {},
                           const GivenObjects& given = {});

@@ -107,7 +107,8 @@ class Trainer::Run {
     }
     // The log follows the checkpoint: what it had beyond one would be measured
     // again.
-    add<SaveHook>(folder_, kept_text(recipe_));
+    add<SaveHook>(folder_, kept_text(recipe_),
+                  marks_of(assembly_.data->description()));
     log_ = add<LogHook>(fmt::format("{}: {} on {}", options_.name,
                                     recipe_.model.name, recipe_.data.name));
     for (auto& hook : section_hooks(recipe_)) loop_.add(std::move(hook));
@@ -215,6 +216,14 @@ class Trainer::Run {
       observer.on_note("the recipe has changed since " +
                        file->tensors().path().string() +
                        ": the result differs from an uninterrupted run's");
+    }
+    const auto changed =
+        differing(info.data, marks_of(assembly_.data->description()));
+    if (!changed.empty()) {
+      observer.on_note(fmt::format(
+          "the data have changed since {}: {} differ, by which the model was "
+          "trained so far",
+          file->tensors().path().string(), fmt::join(changed, ", ")));
     }
   }
 

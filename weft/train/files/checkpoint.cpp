@@ -58,6 +58,7 @@ std::string to_json(const CheckpointInfo& info) {
                   {"batch", info.position.batch},
                   {"seed", info.seed},
                   {"metrics", metrics},
+                  {"data", info.data},
                   {"recipe", info.recipe}};
   // A value that was given with --set may hold bytes that are no UTF-8. They
   // are replaced, as a checkpoint must not fail for a name.
@@ -87,6 +88,8 @@ CheckpointInfo parse_checkpoint_info(std::string_view text,
                                ? std::numeric_limits<double>::quiet_NaN()
                                : value.get<double>();
     }
+    // A file of before has none.
+    if (json.contains("data")) info.data = json.at("data");
     return info;
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorCode::kDataLoss, where, "damaged checkpoint metadata: {}",

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/data/description_marks.h"
 #include "weft/data/loader.h"
 #include "weft/files/safetensors.h"
 
@@ -31,6 +32,8 @@ struct CheckpointInfo {
   // What training measured: "train_loss", "best_accuracy", …. Values that are
   // no numbers (NaN, infinity) come back as NaN.
   std::map<std::string, double> metrics;
+  // What the data mean that it is trained on; empty in files of before.
+  DescriptionMarks data = {};
 };
 
 struct Checkpoint {

@@ -54,7 +54,8 @@ void SaveHook::save(TrainLoop& loop, bool is_best) {
       .step = loop.steps_done(),
       .position = loop.position(),
       .seed = static_cast<std::uint64_t>(loop.recipe().train.seed),
-      .metrics = loop.remember()};
+      .metrics = loop.remember(),
+      .data = data_};
   if (worker.ranks() > 1) {
     // The mark also says that the file holds more than one worker wants: see
     // SingleWorker::restore().

@@ -15,9 +15,10 @@ namespace weft {
 
 class SaveHook : public TrainHook {
  public:
-  // `recipe` is the text that checkpoints carry; `folder` outlives this.
-  SaveHook(CheckpointFolder& folder, std::string recipe)
-      : folder_(folder), recipe_(std::move(recipe)) {}
+  // `recipe` is the text that checkpoints carry, `data` what the model rests on
+  // in its data; `folder` outlives this.
+  SaveHook(CheckpointFolder& folder, std::string recipe, DescriptionMarks data)
+      : folder_(folder), recipe_(std::move(recipe)), data_(std::move(data)) {}
 
   void on_step(TrainLoop& loop) override;
   void on_epoch(TrainLoop& loop) override;
@@ -29,6 +30,7 @@ class SaveHook : public TrainHook {
 
   CheckpointFolder& folder_;
   std::string recipe_;
+  DescriptionMarks data_;
 };
 
 }  // namespace weft
