@@ -85,7 +85,8 @@ TEST_F(GateLabels, AsksPeopleWhereModelsDiffer) {
       std::string(kGain) + "labels = 'folder(\"requests\")'\n";
   Gate asking = gate(more, "unlabelled.csv");
   asking.init(model(0.5), false);
-  EXPECT_EQ(asking.submit(model(0.7), 0), GateAnswer::kWaiting);
+  // Their gain is far above what it takes, so that no draw of points denies it.
+  EXPECT_EQ(asking.submit(model(0.8), 0), GateAnswer::kWaiting);
   const auto request = folder_ / "requests" / "gate-1-1.request.csv";
   const Records asked = read_records(request);
   std::string answer = "id,label\n";
@@ -93,12 +94,12 @@ TEST_F(GateLabels, AsksPeopleWhereModelsDiffer) {
     const std::string id(asked.field(i, 0));
     const std::size_t point = std::stoul(id.substr(5));
     const double place = static_cast<double>(point * 7919 % kPool) / kPool;
-    EXPECT_TRUE(place >= 0.5 && place < 0.7) << id;
+    EXPECT_TRUE(place >= 0.5 && place < 0.8) << id;
     answer += id + "," + label_of(point) + "\n";
   }
   EXPECT_LT(
       asked.rows(),
-      0.3 * static_cast<double>(plan_gate(asking.file().config.terms).points));
+      0.4 * static_cast<double>(plan_gate(asking.file().config.terms).points));
   // Others wait, and half an answer is none.
   expect_error(ErrorCode::kUnavailable, {"waits for its labels"},
                [&] { asking.submit(model(0.9), 0); });
@@ -136,8 +137,8 @@ TEST_F(GateLabels, AsksAProgram) {
       gate(std::string(kGain) + "labels = 'command([\"sh\", \"label.sh\"])'\n",
            "unlabelled.csv");
   asking.init(model(0.5), false);
-  EXPECT_EQ(asking.submit(model(0.7), 0), GateAnswer::kPassed);
-  EXPECT_EQ(asking.submit(model(0.71), 0), GateAnswer::kFailed);
+  EXPECT_EQ(asking.submit(model(0.8), 0), GateAnswer::kPassed);
+  EXPECT_EQ(asking.submit(model(0.81), 0), GateAnswer::kFailed);
 }
 
 TEST_F(GateLabels, GoesOnAfterAProgramThatFailed) {
