@@ -33,7 +33,8 @@ auto places_of(const std::int64_t* indices, std::int64_t size) {
   return hn::TruncateTo(halves, hn::BitCast(bits, held));
 }
 
-// On Zen 4 and its like the processor gathers slower than it loads one by one.
+// On Zen 4 and its like the processor gathers slower than it loads one by one,
+// as long as the row lies in a cache: beyond them gathering is the faster way.
 void pick_words(const std::uint32_t* row, const std::int64_t* indices,
                 std::uint32_t* y, std::int64_t count,
                 std::int64_t size) noexcept {
