@@ -150,10 +150,10 @@ void pick_from(const T* rows, const I* indices, T* y, std::int64_t count,
 // The same of one row, where its elements lie end to end.
 template <class T, class I>
 void pick_from_row(const T* row, const I* indices, T* y, std::int64_t count,
-                   std::int64_t size) {
+                   std::int64_t size, bool is_far) {
   if constexpr (sizeof(T) == 4 && std::is_same_v<I, std::int64_t>) {
     if (size <= std::numeric_limits<std::int32_t>::max()) {
-      return pick(row, indices, y, count, size);
+      return pick(row, indices, y, count, size, is_far);
     }
   }
   pick_from(row, indices, y, count, size, 1, 0);
@@ -195,7 +195,8 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
                   streams,
                   [&](std::int64_t first, std::int64_t some, std::byte* to) {
                     pick_from_row(from, indices + row + first,
-                                  reinterpret_cast<T*>(to), some, cut.size);
+                                  reinterpret_cast<T*>(to), some, cut.size,
+                                  streams);
                   });
               row = last;
             }

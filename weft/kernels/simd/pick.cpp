@@ -33,24 +33,46 @@ auto places_of(const std::int64_t* indices, std::int64_t size) {
   return hn::TruncateTo(halves, hn::BitCast(bits, held));
 }
 
-// On Zen 4 and its like the processor gathers slower than it loads one by one,
-// as long as the row lies in a cache: beyond them gathering is the faster way.
-void pick_words(const std::uint32_t* row, const std::int64_t* indices,
-                std::uint32_t* y, std::int64_t count,
-                std::int64_t size) noexcept {
+// A vector of places, of which `load` makes elements at `y`.
+template <class Load>
+void pick_by(const std::uint32_t* row, const std::int64_t* indices,
+             std::uint32_t* y, std::int64_t count, std::int64_t size,
+             Load&& load) {
   const Words words;
   const auto step = static_cast<std::int64_t>(hn::Lanes(words));
   std::int64_t i = 0;
   for (; i + step <= count; i += step) {
     const auto low = places_of(indices + i, size);
     const auto high = places_of(indices + i + step / 2, size);
-    alignas(64) std::uint32_t place[hn::MaxLanes(words)];
-    hn::Store(hn::Combine(words, high, low), words, place);
-    for (std::int64_t lane = 0; lane < step; ++lane) {
-      y[i + lane] = row[place[lane]];
-    }
+    load(hn::Combine(words, high, low), y + i);
   }
   for (; i < count; ++i) y[i] = row[row_of(indices[i], size)];
+}
+
+void pick_near(const std::uint32_t* row, const std::int64_t* indices,
+               std::uint32_t* y, std::int64_t count,
+               std::int64_t size) noexcept {
+  const Words words;
+  pick_by(row, indices, y, count, size,
+          [&](auto places, std::uint32_t* to) HWY_ATTR {
+            alignas(64) std::uint32_t place[hn::MaxLanes(words)];
+            hn::Store(places, words, place);
+            for (std::size_t lane = 0; lane < hn::Lanes(words); ++lane) {
+              to[lane] = row[place[lane]];
+            }
+          });
+}
+
+void pick_far(const std::uint32_t* row, const std::int64_t* indices,
+              std::uint32_t* y, std::int64_t count,
+              std::int64_t size) noexcept {
+  const Words words;
+  const hn::RebindToSigned<Words> offsets;
+  pick_by(row, indices, y, count, size,
+          [&](auto places, std::uint32_t* to) HWY_ATTR {
+            const auto at = hn::BitCast(offsets, places);
+            hn::StoreU(hn::GatherIndex(words, row, at), words, to);
+          });
 }
 
 }  // namespace
@@ -61,8 +83,13 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 
 void pick(const std::uint32_t* row, const std::int64_t* indices,
-          std::uint32_t* y, std::int64_t count, std::int64_t size) noexcept {
-  WEFT_FOR_MACHINE(pick_words)(row, indices, y, count, size);
+          std::uint32_t* y, std::int64_t count, std::int64_t size,
+          bool is_far) noexcept {
+  if (is_far) {
+    WEFT_FOR_MACHINE(pick_far)(row, indices, y, count, size);
+  } else {
+    WEFT_FOR_MACHINE(pick_near)(row, indices, y, count, size);
+  }
 }
 
 }  // namespace weft
