@@ -1,8 +1,7 @@
 """`weft serve` under load: what it can do beside other servers, how long its
-tail is, whether it keeps to its threads, and whether its memory is bounded."""
+tail is, and whether it keeps to its threads."""
 
 import json
-import os
 import re
 import subprocess
 import threading
@@ -23,8 +22,6 @@ from lib.worker import WorkerError
 
 CONNECTIONS = 16
 SHARE_OF_CAPACITY = 0.7
-SHAPES = 1000
-LOAD_S = float(os.environ.get("WEFT_SERVE_LOAD_S", 60))  # an hour: 3600
 CLIENTS = 8
 STARTS_WITHIN_S = 60
 BETWEEN_TRIES_S = 0.1
@@ -41,32 +38,23 @@ TAILS = {(model, law): Bar(
     for law, name in (("even", ""), ("poisson", ", Poisson's law"))}
 THREADS = Bar("serving: threads that compute for 8 clients, over the budget",
               "times", 1, at_most=True)
-SHAPES_MEMORY = Bar("serving: memory after 1,000 shapes, over that after 100",
-                    "times", 1.1, at_most=True)
-LOAD_MEMORY = Bar("serving: memory after a load, over that after a tenth of it",
-                  "times", 1.05, at_most=True)
-
 # Eight square layers: what a run takes is reading their weights, for any few
 # rows.
 WIDTH, LAYERS = 1024, 8
-
-# Rows of any length, of which each has plans of its own.
-LENGTHS_GRAPH = """
-func @softmax(%0 "x": f32[N, T]) -> (f32[N, T]) {
-  %1 = softmax(%0) : f32[N, T]
-  return %1
-}
-"""
-
 
 def benches(where: Setting) -> list[Bench]:
     measured = Measurements(where)
     return [*(measured.race_bench(peer) for peer in PEERS),
             *(Bench((bar,), partial(measured.tail, model, law))
               for (model, law), bar in TAILS.items()),
-            Bench((THREADS,), measured.threads),
-            Bench((SHAPES_MEMORY,), measured.shapes),
-            Bench((LOAD_MEMORY,), measured.long_load)]
+            Bench((THREADS,), measured.threads)]
+
+
+def request_of(model: str, body: bytes) -> bytes:
+    """That to infer, as HTTP has it."""
+    return (b"POST /v2/models/%s/infer HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n" % (model.encode(), len(body)) + body)
 
 
 def has_ended(process: subprocess.Popen) -> bool:
@@ -232,20 +220,19 @@ class Measurements:
 
     def load(self, server: Server, seconds: float, rate: float = 0,
              model: str = "digits", law: str = "even") -> dict:
-        body = self.body_of(model)
         request = self.folder / f"{model}.request"
-        request.write_bytes(
-            b"POST /v2/models/%s/infer HTTP/1.1\r\nHost: localhost\r\n"
-            b"Content-Type: application/json\r\n"
-            b"Content-Length: %d\r\n\r\n" % (model.encode(), len(body)) +
-            body)
-        found = answer([self.where.build / "bin/weft-serve-load", "127.0.0.1",
-                        server.port, request, "--connections", CONNECTIONS,
-                        "--seconds", seconds, "--rate", rate,
-                        "--arrivals", law])
+        request.write_bytes(request_of(model, self.body_of(model)))
+        found = self.send(server, request, seconds, rate, law)
         if found["errors"]:
             raise WorkerError(f"{found['errors']} requests failed")
         return found
+
+    def send(self, server: Server, requests: Path, seconds: float,
+             rate: float = 0, law: str = "even") -> dict:
+        return answer([self.where.build / "bin/weft-serve-load", "127.0.0.1",
+                       server.port, requests, "--connections", CONNECTIONS,
+                       "--seconds", seconds, "--rate", rate,
+                       "--arrivals", law])
 
     @property
     def seconds(self) -> float:
@@ -329,36 +316,3 @@ class Measurements:
                 client.join()
         return {THREADS.name: {"ours": most,
                                "ratio": most / self.where.threads}}
-
-    def lengths_model(self) -> Path:
-        path = self.folder / "lengths.weft"
-        write_function(path, "softmax", LENGTHS_GRAPH, {})
-        return path
-
-    def shapes(self) -> dict:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with self.ours(self.lengths_model()) as server:
-            early = 0.0
-            for length in range(1, SHAPES + 1):
-                server.post("/v2/models/lengths/infer", json.dumps(
-                    {"inputs": [{"name": "x", "datatype": "FP32",
-                                 "shape": [1, length],
-                                 "data": [1] * length}]}).encode())
-                if length == 100:
-                    early = server.resident_bytes()
-            late = server.resident_bytes()
-        return {SHAPES_MEMORY.name: {
-            "ours": late / early, "ratio": late / early,
-            "note": f"{early / 1e6:.0f} to {late / 1e6:.0f} MB"}}
-
-    def long_load(self) -> dict:
-        seconds = 10 if self.where.quick else LOAD_S
-        with self.ours(self.digits()) as server:
-            self.load(server, seconds / 10)
-            early = server.resident_bytes()
-            self.load(server, seconds * 9 / 10)
-            late = server.resident_bytes()
-        return {LOAD_MEMORY.name: {
-            "ours": late / early, "ratio": late / early,
-            "note": marked(self.where, f"{seconds} s: {early / 1e6:.0f} to "
-                           f"{late / 1e6:.0f} MB")}}

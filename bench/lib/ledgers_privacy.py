@@ -22,6 +22,7 @@ GAPS = {kind: (Bar(f"privacy: {kind}, epsilon above {PEER}, at least", "%", 0),
 # grant in terms of dpf.
 BLOCK_STUDIES = {0: None, 2: None, 4: 1.7, 6: 1.7, 8: 1.7, 10: 1.7}
 ORDER_STUDIES = (0, 0.5, 1, 2, 4)
+SEEDS, MANY_SEEDS = 20, 1000
 # The solver is sure of these within seconds.
 SURE = (*(f"block_study(std={std})" for std in BLOCK_STUDIES),
         "block_study(std=0, tasks=80, blocks=7, mean=3)",
@@ -47,6 +48,9 @@ def benches(where: Setting) -> list[Bench]:
             *(privacy.study(f"block study, deviation {std}",
                             f"block_study(std={std})", bar)
               for std, bar in BLOCK_STUDIES.items()),
+            # Where 20 seeds are too few to tell dpk from the bar.
+            privacy.study(f"block study, deviation 4, {MANY_SEEDS:,} seeds",
+                          "block_study(std=4)", None, MANY_SEEDS),
             *(privacy.study(f"order study, deviation {std}",
                             f"order_study(std={std})", None)
               for std in ORDER_STUDIES),
@@ -113,7 +117,7 @@ class Privacy:
 
         # All weights are 1, so that weights are numbers of tasks.
         most = sum(found["most"]) / seeds / peer["granted"]
-        shares = (f"no scheduler exceeds {most:.3f} x; of those that "
+        shares = (f"no scheduler exceeds {most:.4f} x; of those that "
                   f"ask for a 50th at most, {fair(ours):.0f} % "
                   f"are granted, {fair(peer):.0f} % by dpf")
         return {"ours": ours["granted"], "peer": peer["granted"],
@@ -123,11 +127,11 @@ class Privacy:
                 "note": marked(self.where,
                                f"{note}{seeds} seeds; {shares}")}
 
-    def study(self, name: str, workload: str, bar: float | None) -> Bench:
+    def study(self, name: str, workload: str, bar: float | None,
+              seeds: int = SEEDS) -> Bench:
         row = Bar(f"privacy: {name}, dpk over dpf", "tasks", bar)
-        seeds = 3 if self.where.quick else 20
         return Bench((row,), lambda: {row.name: self.over_dpf(
-            workload, "dpk", seeds)})
+            workload, "dpk", 3 if self.where.quick else seeds)})
 
     def trace(self, name: str, options: str, bar: float | None) -> Bench:
         row = Bar(f"privacy: trace of Alibaba, {name}, dpk over dpf", "tasks",

@@ -1,6 +1,6 @@
 // weft-serve-load HOST PORT REQUEST: sends the bytes of a file, one HTTP
 // request, again and again over some connections, and prints what came of it as
-// JSON.
+// JSON. Of a folder it sends all files, one after the other by their names.
 //
 // With --rate requests are due at even intervals, or with --arrivals poisson as
 // those of many people who know nothing of each other, whether or not those
@@ -18,10 +18,12 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <fmt/core.h>
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -93,9 +95,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 class Load {
  public:
-  Load(const Arguments& arguments, std::string request)
+  Load(const Arguments& arguments, std::vector<std::string> requests)
       : arguments_(arguments),
-        request_(std::move(request)),
+        requests_(std::move(requests)),
         timer_(context_),
         arrivals_(arguments.rate, arguments.is_poisson) {}
 
@@ -118,7 +120,10 @@ class Load {
     context_.run();
   }
 
-  const std::string& request() const { return request_; }
+  // It stays where it is.
+  const std::string& next_request() {
+    return requests_[next_request_++ % requests_.size()];
+  }
 
   void finished(const std::shared_ptr<Connection>& connection,
                 Clock::time_point due, unsigned status) {
@@ -183,7 +188,8 @@ class Load {
   }
 
   Arguments arguments_;
-  std::string request_;
+  const std::vector<std::string> requests_;
+  std::size_t next_request_ = 0;
   asio::io_context context_{1};
   asio::steady_timer timer_;
   std::deque<std::shared_ptr<Connection>> idle_;
@@ -197,7 +203,7 @@ class Load {
 
 void Connection::send(Clock::time_point due) {
   due_ = due;
-  asio::async_write(stream_, asio::buffer(load_.request()),
+  asio::async_write(stream_, asio::buffer(load_.next_request()),
                     [self = shared_from_this()](error_code error, std::size_t) {
                       if (error) return self->finish(error);
                       self->receive();
@@ -215,6 +221,19 @@ void Connection::receive() {
 void Connection::finish(error_code error) {
   load_.finished(shared_from_this(), due_,
                  error ? 0 : parser_->get().result_int());
+}
+
+std::vector<std::string> requests_in(const std::filesystem::path& place) {
+  if (!std::filesystem::is_directory(place)) return {weft::read_text(place)};
+  const std::filesystem::directory_iterator folder(place);
+  std::set<std::filesystem::path> files(begin(folder), end(folder));
+  std::vector<std::string> requests;
+  for (const auto& file : files) requests.push_back(weft::read_text(file));
+  if (requests.empty()) {
+    throw weft::Error(weft::ErrorCode::kInvalidArgument, place.string(),
+                      "the folder has no request");
+  }
+  return requests;
 }
 
 Arguments parse(int argc, char** argv) {
@@ -252,7 +271,7 @@ Arguments parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     const Arguments arguments = parse(argc, argv);
-    Load load(arguments, weft::read_text(arguments.request));
+    Load load(arguments, requests_in(arguments.request));
     load.run();
     load.print();
     return 0;

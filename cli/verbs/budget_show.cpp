@@ -50,7 +50,7 @@ void show_budget(const BudgetShowArguments& arguments) {
   Ledger ledger = Ledger::open(arguments.ledger);
   BudgetLedger budgets(ledger);
   const BudgetBooks& books = budgets.books();
-  const std::int64_t now = ledger_clock();
+  const std::int64_t now = ledger.now();
   if (!arguments.page.empty()) {
     write_file(arguments.page, budget_page(books, ledger.location(), now));
   }

@@ -68,7 +68,7 @@ void budget_add(const std::string& location, const Texts& blocks,
 
 std::string budget_show(const std::string& location) {
   Ledger ledger = Ledger::open(location);
-  return budget_json(BudgetLedger(ledger).books(), ledger_clock());
+  return budget_json(BudgetLedger(ledger).books(), ledger.now());
 }
 
 std::string budget_grant(const std::string& location, const std::string& claim,

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/market/replicas.h"
+#include "tests/support/clock_jump.h"
 
 namespace weft::test {
 namespace {
@@ -97,26 +98,44 @@ TEST(GrpcExchangeTest, RefusesAPortThatIsTaken) {
                [&] { GrpcExchange({.port = first.port()}, 2); });
 }
 
+// Says a text in a rank's place.
+grpc::StatusCode say(const GrpcExchange& to, int rank, std::int64_t step,
+                     const std::string& text) {
+  const auto stub = market::Exchange::NewStub(
+      grpc::CreateChannel(address_of(to), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  market::Said said;
+  said.set_rank(rank);
+  said.set_step(step);
+  said.set_text(text);
+  market::Heard heard;
+  return stub->Say(&context, said, &heard).error_code();
+}
+
+TEST(GrpcExchangeTest, WaitsAsLongWhateverTheClockShows) {
+  auto ranks = ranks_that_met(3);
+  std::vector<std::string> heard;
+  std::thread waiting([&] { heard = ranks[0]->exchange("hello", "here"); });
+  // The first rank is woken by a message while another is still to come.
+  const ClockJump ahead(std::chrono::hours(1));
+  EXPECT_EQ(say(*ranks[0], 1, 1, "one"), grpc::StatusCode::OK);
+  EXPECT_EQ(say(*ranks[0], 2, 1, "two"), grpc::StatusCode::OK);
+  waiting.join();
+  EXPECT_EQ(heard, (std::vector<std::string>{"here", "one", "two"}));
+}
+
 TEST(GrpcExchangeTest, TakesNoStepFromAfarAndNoSecondText) {
   auto ranks = ranks_that_met(2);
-  const auto stub = market::Exchange::NewStub(grpc::CreateChannel(
-      address_of(*ranks[0]), grpc::InsecureChannelCredentials()));
-  const auto say = [&](int rank, std::int64_t step, const std::string& text) {
-    grpc::ClientContext context;
-    market::Said said;
-    said.set_rank(rank);
-    said.set_step(step);
-    said.set_text(text);
-    market::Heard heard;
-    return stub->Say(&context, said, &heard).error_code();
+  const auto said = [&](int rank, std::int64_t step, const std::string& text) {
+    return say(*ranks[0], rank, step, text);
   };
-  EXPECT_EQ(say(1, 3, "x"), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_EQ(say(1, 0, "x"), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_EQ(say(2, 1, "x"), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_EQ(say(-1, 1, "x"), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_EQ(say(1, 1, "x"), grpc::StatusCode::OK);
-  EXPECT_EQ(say(1, 1, "x"), grpc::StatusCode::OK);  // the answer was lost
-  EXPECT_EQ(say(1, 1, "y"), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(said(1, 3, "x"), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(said(1, 0, "x"), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(said(2, 1, "x"), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(said(-1, 1, "x"), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(said(1, 1, "x"), grpc::StatusCode::OK);
+  EXPECT_EQ(said(1, 1, "x"), grpc::StatusCode::OK);  // the answer was lost
+  EXPECT_EQ(said(1, 1, "y"), grpc::StatusCode::ALREADY_EXISTS);
 }
 
 // Replicas whose messages gRPC carries.
@@ -169,15 +188,9 @@ TEST_F(GrpcReplicaTest, BelieveNobodyWhoSpeaksInTheirPlace) {
   Ledger first = open(0);
   market::add_to_pool(first, deposit(0));
   for (const std::size_t to : {0, 2}) {
-    const auto stub = market::Exchange::NewStub(grpc::CreateChannel(
-        address_of(*ranks[to]), grpc::InsecureChannelCredentials()));
-    grpc::ClientContext context;
-    market::Said said;
-    said.set_rank(1);
-    said.set_step(2);  // behind the hello
-    said.set_text(std::string(128, '0') + R"({"height":0})");
-    market::Heard heard;
-    ASSERT_TRUE(stub->Say(&context, said, &heard).ok());
+    // Behind the hello.
+    ASSERT_EQ(say(*ranks[to], 1, 2, std::string(128, '0') + R"({"height":0})"),
+              grpc::StatusCode::OK);
   }
   expect_error(ErrorCode::kDataLoss, {"its message is refused"}, [&] {
     run_each(ranks, [&](GrpcExchange& mine) {

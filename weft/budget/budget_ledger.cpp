@@ -98,8 +98,12 @@ privacy::BudgetProblem problem_of(const BudgetBooks& books,
   return problem;
 }
 
-bool is_due(const BudgetBooks& books, std::int64_t now) {
-  return static_cast<double>(now - books.last_pass()) * 1e-6 >=
+// This machine's clock counts, and how far it is from the last pass to either
+// side: where it was set back, time stands still in the ledger, and would put
+// passes off until the clock has caught up.
+bool is_due(const BudgetBooks& books) {
+  return std::abs(static_cast<double>(ledger_clock() - books.last_pass())) *
+             1e-6 >=
          books.rules().period;
 }
 
@@ -120,7 +124,7 @@ void deal_out(Writer& writer) {
     }
   };
   refuse();
-  if (!is_due(books, writer.now())) return;
+  if (!is_due(books)) return;
   const auto waiting = books.waiting();
   const auto granted =
       privacy::schedule(privacy::parse_scheduler(books.rules().scheduler),

@@ -15,7 +15,7 @@ namespace weft {
 //  "epsilon", "delta", "consumed_epsilon", "claims", "grants", "retires_at",
 //  "retires_after", "retired"}], "claims": [as claim_json(), with "job",
 //  "mechanism" and "blocks"]}; "retired" says why, if it is, at `now`
-// (ledger_clock()).
+// (Ledger::now()).
 std::string budget_json(const BudgetBooks& books, std::int64_t now);
 // {"claim", "standing", "because"}
 std::string claim_json(const KeptClaim& claim);

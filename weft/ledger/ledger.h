@@ -19,6 +19,7 @@
 //          a record costs about 1 us of hashing and as much of the database.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,7 +37,8 @@ enum class LedgerMode {
   kCreate,  // is made if it is not
 };
 
-// Microseconds since 1970 by this machine's clock, which records are dated by.
+// Microseconds since 1970 by this machine's clock, which records are dated by
+// unless it is behind them.
 std::int64_t ledger_clock();
 
 // What a transaction may do. Lives as long as it.
@@ -97,6 +99,9 @@ class Ledger {
   }
 
   LedgerHead head();
+  // What a writer would date a record by: this machine's clock, or the last
+  // record's time if that is later.
+  std::int64_t now() { return std::max(ledger_clock(), head().time); }
   // The records behind `from`, each held to the chain; returns its end.
   LedgerHead read(const LedgerHead& from,
                   const std::function<void(const LedgerRecord&)>& visit);

@@ -1,7 +1,6 @@
 #include "weft/market/market.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace weft::market {
@@ -152,13 +151,9 @@ Market::Outcome Market::commit(const std::vector<Transaction>& transactions) {
   });
 }
 
-Draft Market::draft(const std::vector<Transaction>& transactions) {
-  const std::int64_t now =
-      std::chrono::duration_cast<std::chrono::seconds>(
-          std::chrono::system_clock::now().time_since_epoch())
-          .count();
-  const State& state = current();
-  return draft_block(state, now, transactions, conditions_met());
+Draft Market::draft(std::int64_t time,
+                    const std::vector<Transaction>& transactions) {
+  return draft_block(current(), time, transactions, conditions_met());
 }
 
 void Market::append(const Block& block) {

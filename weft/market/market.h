@@ -72,8 +72,9 @@ class Market {
   // nothing would change but the time. Throws Error(kInvalidArgument) without
   // enough keys.
   Outcome commit(const std::vector<Transaction>& transactions);
-  // Such a block without its being written.
-  Draft draft(const std::vector<Transaction>& transactions);
+  // Such a block without its being written, of a time in seconds since 1970, or
+  // of the last block's if that is later.
+  Draft draft(std::int64_t time, const std::vector<Transaction>& transactions);
   // Appends a block that enough validators have signed, unless it is there.
   void append(const Block& block);
 

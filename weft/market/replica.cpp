@@ -77,6 +77,7 @@ void add_to_pool(Ledger& ledger, const Transaction& transaction) {
 
 // What a rank says of itself as a round begins.
 struct Replica::Status {
+  std::int64_t clock = 0;  // seconds since 1970
   std::int64_t height = 0;
   std::int64_t round = 0;
   std::optional<Block> signed_block;
@@ -152,7 +153,8 @@ void Replica::remember(const Block& block) {
 
 std::string Replica::own_status() {
   const auto own = signed_block();
-  OrderedJson json{{"height", market_.current().height},
+  OrderedJson json{{"clock", clock_seconds()},
+                   {"height", market_.current().height},
                    {"round", std::max(round_, own ? own->round : 0)},
                    {"signed", own ? to_json(own->block) : std::string()}};
   auto& waiting_json = json["waiting"] = OrderedJson::array();
@@ -161,6 +163,18 @@ std::string Replica::own_status() {
                             {"signature", to_hex(transaction.signature)}});
   }
   return json.dump();
+}
+
+// The middle one of the ranks' clocks. By its own, a proposer whose clock is
+// ahead would sign a block that nobody else does, and that all must propose
+// again until their clocks have come so far.
+std::int64_t Replica::middle_clock(const std::vector<Status>& statuses) {
+  std::vector<std::int64_t> clocks;
+  for (const Status& status : statuses) clocks.push_back(status.clock);
+  const auto middle =
+      clocks.begin() + static_cast<std::ptrdiff_t>((clocks.size() - 1) / 2);
+  std::ranges::nth_element(clocks, middle);
+  return *middle;
 }
 
 bool Replica::catch_up(const std::vector<Status>& statuses) {
@@ -219,7 +233,7 @@ std::string Replica::proposal(const std::vector<Status>& statuses,
       }
     }
   }
-  Draft draft = market_.draft(all);
+  Draft draft = market_.draft(middle_clock(statuses), all);
   if (draft.block.transactions.empty() && draft.notes.empty() &&
       draft.block.met.empty()) {
     return {};
@@ -299,7 +313,8 @@ bool Replica::step() {
   std::vector<Status> statuses;
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     const nlohmann::json json = object_said(said[rank], rank);
-    Status status{.height = json.value("height", std::int64_t{0}),
+    Status status{.clock = json.value("clock", std::int64_t{0}),
+                  .height = json.value("height", std::int64_t{0}),
                   .round = json.value("round", std::int64_t{0}),
                   .signed_block = {},
                   .waiting = {}};

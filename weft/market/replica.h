@@ -3,14 +3,15 @@
 // it.
 //
 // All ranks take each step together:
-//   1. Each says how far its ledger is, which block it has signed for the next
-//      height, and what transactions wait at it. Whoever is behind gets what it
-//      has missed.
+//   1. Each says what its clock shows, how far its ledger is, which block it
+//   has
+//      signed for the next height, and what transactions wait at it. Whoever is
+//      behind gets what it has missed.
 //   2. The proposer of the round, another one in each, makes a block of all
-//      that waits. If somebody has signed a block of this height already, the
-//      one of the highest round is proposed again instead: a majority may have
-//      signed it, and one of them is here (Lamport, "The Part-Time Parliament",
-//      1998).
+//      that waits, at the time that the middle one of the clocks shows. If
+//      somebody has signed a block of this height already, the one of the
+//      highest round is proposed again instead: a majority may have signed it,
+//      and one of them is here (Lamport, "The Part-Time Parliament", 1998).
 //   3. Each applies the block to its own state, writes down that it signs it,
 //      and says its signature, or why it does not sign.
 //   4. With a majority of signatures the block goes into each ledger.
@@ -60,6 +61,7 @@ class Replica {
   };
 
   std::string own_status();
+  static std::int64_t middle_clock(const std::vector<Status>& statuses);
   bool catch_up(const std::vector<Status>& statuses);
   std::string proposal(const std::vector<Status>& statuses, int proposer);
   std::string judge(const Block& block);

@@ -18,10 +18,18 @@
 namespace weft::market {
 namespace {
 
-using Clock = std::chrono::system_clock;
+// Nobody is lost because a clock of the day was set ahead.
+using Clock = std::chrono::steady_clock;
 
 // Around the text, a message has its rank and step.
 constexpr int kMostCallBytes = static_cast<int>(kMostMessageBytes) + 64;
+
+// gRPC reads a deadline by the clock of the day, once.
+std::chrono::system_clock::time_point deadline_at(Clock::time_point until) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(
+             until - Clock::now());
+}
 
 // What the ranks have said by now.
 class Mailbox final : public Exchange::CallbackService {
@@ -97,7 +105,7 @@ class Calls {
     Call& call = calls_.emplace_back();
     call.rank = rank;
     call.context.set_wait_for_ready(true);
-    call.context.set_deadline(until);
+    call.context.set_deadline(deadline_at(until));
     call.said.set_rank(own_);
     call.said.set_step(step);
     call.said.set_text(text);
@@ -148,7 +156,9 @@ class GrpcExchange::State {
     }
   }
   // What was heard is answered first: else others would take it for lost.
-  ~State() { server->Shutdown(Clock::now() + std::chrono::seconds(5)); }
+  ~State() {
+    server->Shutdown(deadline_at(Clock::now() + std::chrono::seconds(5)));
+  }
 
   double timeout;
   Mailbox heard;
