@@ -114,6 +114,27 @@ std::vector<std::string> lists(const std::string& name, ParquetFile& file,
   return rows;
 }
 
+// More rows are asked for at once than a page has.
+TEST(ParquetFile, KeepsTextsOfPagesThatAreOver) {
+  ParquetFile file(sample("pages.parquet"));
+  std::vector<ParquetTexts> columns;
+  for (const std::int64_t at_once : {7, 500}) {
+    file.begin(0, {0, 1});
+    std::size_t row = 0;
+    while (file.next(at_once, columns) > 0) {
+      for (std::size_t i = 0; i < columns[0].values.size(); ++i, ++row) {
+        const std::string word =
+            fmt::format("word {}{}", row, std::string(row % 7, '!'));
+        EXPECT_EQ(columns[0].values[i], word);
+        EXPECT_EQ(columns[1].values[2 * i], word);
+        EXPECT_EQ(columns[1].values[2 * i + 1],
+                  std::string(word.rbegin(), word.rend()));
+      }
+    }
+    EXPECT_EQ(row, 500);
+  }
+}
+
 // Pages and row groups end anywhere in the pattern, which comes 500 times.
 TEST(ParquetFile, ReadsListsOfValues) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> wanted = {

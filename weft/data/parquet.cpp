@@ -28,18 +28,17 @@ const ParquetFunctions& functions() {
   return loaded;
 }
 
-// Each number has a place of the same size, so that the memory stays where it
-// is.
+// There is room for numbers of all digits, so that the memory stays where it is.
 template <class Number>
 void write_numbers(std::span<const Number> numbers, ParquetTexts& texts) {
   texts.memory.resize(numbers.size() * kMostDigits);
   char* at = texts.memory.data();
-  for (std::size_t i = 0; i < numbers.size(); ++i, at += kMostDigits) {
-    const char* const end =
-        texts.is_known[i] == 0
-            ? at
-            : std::to_chars(at, at + kMostDigits, numbers[i]).ptr;
-    texts.values.emplace_back(at, static_cast<std::size_t>(end - at));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    char* const begin = at;
+    if (texts.is_known[i] != 0) {
+      at = std::to_chars(begin, begin + kMostDigits, numbers[i]).ptr;
+    }
+    texts.values.emplace_back(begin, static_cast<std::size_t>(at - begin));
   }
 }
 
@@ -88,10 +87,8 @@ void ParquetFile::write_texts(std::size_t i, ParquetTexts& texts) const {
     case ParquetKind::kDouble:
       return write_numbers(std::span(values.doubles, rows), texts);
     case ParquetKind::kText:
-      for (std::size_t i = 0, begin = 0; i < rows; ++i) {
-        const std::size_t end = values.text_ends[i];
-        texts.values.emplace_back(values.text + begin, end - begin);
-        begin = end;
+      for (const auto& [begin, size] : std::span(values.texts, rows)) {
+        texts.values.emplace_back(begin, size);
       }
       return;
     case ParquetKind::kNone:

@@ -66,6 +66,15 @@ def write_nested() -> None:
         HERE / "nested.parquet")
 
 
+def write_pages() -> None:
+    """Texts that stand in pages, each only as long as its page is read."""
+    words = [f"word {i}" + "!" * (i % 7) for i in range(500)]
+    pyarrow.parquet.write_table(
+        pyarrow.table({"word": words, "two": [[a, a[::-1]] for a in words]}),
+        HERE / "pages.parquet", use_dictionary=False, data_page_size=256,
+        write_batch_size=16, compression="zstd")
+
+
 def write_lists() -> None:
     """Lists of values, with rows that have none, and what is no list of values."""
     columns = {
@@ -117,4 +126,5 @@ def write_cakes() -> None:
 write_types()
 write_nested()
 write_lists()
+write_pages()
 write_cakes()

@@ -4,6 +4,7 @@
 // Threads: caller synchronises.
 #pragma once
 
+#include <algorithm>
 #include <arrow/util/decimal.h>
 #include <arrow/util/float16.h>
 #include <charconv>
@@ -76,8 +77,7 @@ class Column {
             .integers = integers_.data(),
             .floats = floats_.data(),
             .doubles = doubles_.data(),
-            .text = text_.data(),
-            .text_ends = text_ends_.data()};
+            .texts = texts_.data()};
   }
 
  private:
@@ -87,8 +87,26 @@ class Column {
     integers_.clear();
     floats_.clear();
     doubles_.clear();
-    text_.clear();
-    text_ends_.clear();
+    texts_.clear();
+    kept_.clear();
+    kept_texts_ = 0;
+  }
+
+  // Copies the texts that still stand in a page, which goes with the next one.
+  void keep_texts() {
+    if (kept_texts_ == texts_.size()) return;
+    std::size_t size = 0;
+    for (std::size_t i = kept_texts_; i < texts_.size(); ++i) {
+      size += texts_[i].size;
+    }
+    kept_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    char* at = kept_.back().get();
+    for (; kept_texts_ < texts_.size(); ++kept_texts_) {
+      ParquetText& text = texts_[kept_texts_];
+      std::copy_n(text.begin, text.size, at);
+      text.begin = at;
+      at += text.size;
+    }
   }
 
   template <class Type>
@@ -106,8 +124,9 @@ class Column {
     const auto values =
         std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(most));
     std::int64_t rows = 0;
-    // A call ends with a page, and what texts point to with the next call.
-    while (rows < most && reader.HasNext()) {
+    while (rows < most) {
+      keep_texts();
+      if (!reader.HasNext()) break;
       std::int64_t known = 0;
       const std::int64_t count = reader.ReadBatch(
           most - rows, levels_.data(), nullptr, values.get(), &known);
@@ -172,6 +191,7 @@ class Column {
     using Value = typename Type::c_type;
     constexpr std::size_t kAhead = 1024;
     auto& reader = static_cast<parquet::TypedColumnReader<Type>&>(*reader_);
+    keep_texts();
     if (!reader.HasNext()) return false;
     if (!ahead_) {
       ahead_ =
@@ -236,9 +256,10 @@ class Column {
       return;
     }
     if (is_known) {
-      text_.append(reinterpret_cast<const char*>(value.ptr), value.len);
+      texts_.push_back({reinterpret_cast<const char*>(value.ptr), value.len});
+    } else {
+      texts_.push_back({});
     }
-    text_ends_.push_back(text_.size());
   }
   void add(const parquet::FixedLenByteArray& value, bool is_known) {
     if (kind_ == ParquetKind::kDouble) {
@@ -276,8 +297,9 @@ class Column {
   std::vector<std::int64_t> integers_;
   std::vector<float> floats_;
   std::vector<double> doubles_;
-  std::string text_;
-  std::vector<std::size_t> text_ends_;
+  std::vector<ParquetText> texts_;
+  std::size_t kept_texts_ = 0;  // of texts_, from the first on, stand in kept_
+  std::vector<std::unique_ptr<char[]>> kept_;
 };
 
 }  // namespace weft

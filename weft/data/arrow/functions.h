@@ -30,6 +30,12 @@ struct ParquetColumn {
   const char* type = nullptr;  // as Parquet calls it
 };
 
+// It stands where Arrow keeps it, as long as the values do that it is of.
+struct ParquetText {
+  const char* begin = nullptr;
+  std::size_t size = 0;
+};
+
 // A column of the rows that read() has given; the arrays have an entry a row,
 // or one for each value of its lists, which says nothing where the value is
 // missing.
@@ -43,9 +49,7 @@ struct ParquetValues {
   const std::int64_t* integers = nullptr;
   const float* floats = nullptr;
   const double* doubles = nullptr;
-  // Texts stand one behind the other, each up to its end.
-  const char* text = nullptr;
-  const std::size_t* text_ends = nullptr;
+  const ParquetText* texts = nullptr;
 };
 
 // Where a call fails, error() has the reason, of this thread.
