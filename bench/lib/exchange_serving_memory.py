@@ -42,8 +42,8 @@ def benches(where: Setting) -> list[Bench]:
 
 
 def growth(samples: list[float]) -> float:
-    """Of the straight line through samples that are taken evenly, in percent of
-    where it begins."""
+    """How much the straight line through samples that are taken evenly rises,
+    in percent of where it begins."""
     line = linear_regression(range(len(samples)), samples)
     return 100 * line.slope * (len(samples) - 1) / line.intercept
 
