@@ -58,6 +58,8 @@ void show_budget(const BudgetShowArguments& arguments) {
     fmt::print("{}\n", budget_json(books, now));
   } else {
     print_books(books, now);
+    const std::string standstill = standstill_text(now);
+    if (!standstill.empty()) fmt::print("\n{}\n", standstill);
   }
 }
 

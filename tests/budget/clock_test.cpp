@@ -81,13 +81,16 @@ TEST_F(BudgetClock, UnlocksEarlyAndNeverMoreThanThereIs) {
     EXPECT_EQ(ask(name), ClaimStanding::kRefused);
   }
   EXPECT_EQ(granted(), kFit + 1);
-  // A block that arrives now begins with nothing, as time stands still.
+  // A block that arrives now begins with nothing, as time stands still; and who
+  // looks is told so.
+  EXPECT_NE(standstill_text(ledger_.now()).find("until 20"), std::string::npos);
   budgets_.add_block("tue", kPromise);
   EXPECT_EQ(ask("new", 20, {"tue"}), ClaimStanding::kWaiting);
   expect_promises_are_kept();
 }
 
 TEST_F(BudgetClock, RevivesNoBlock) {
+  EXPECT_EQ(standstill_text(ledger_.now()), "");
   budgets_.add_block("mon", kPromise, {.at = ledger_.now() + 3'600'000'000});
   {
     // Nothing is decided by who only looks.

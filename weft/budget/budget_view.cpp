@@ -2,6 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/budget/date_text.h"
+#include "weft/ledger/ledger.h"
+
 namespace weft {
 namespace {
 
@@ -44,6 +47,15 @@ std::string budget_json(const BudgetBooks& books, std::int64_t now) {
               {"blocks", blocks},
               {"claims", claims}}
       .dump();
+}
+
+std::string standstill_text(std::int64_t now) {
+  constexpr std::int64_t kMinute = 60'000'000;  // clocks differ by less
+  if (now - ledger_clock() < kMinute) return {};
+  return fmt::format(
+      "time stands still in this ledger until {}: a record was dated by a "
+      "clock that was ahead of this one",
+      date_text(now));
 }
 
 std::string claim_json(const KeptClaim& claim) { return json_of(claim).dump(); }

@@ -1,7 +1,7 @@
 // The books of privacy budgets as JSON, for people and programs: what `weft
 // budget show --json` prints.
 //
-// Threads: pure.
+// Threads: pure, but for standstill_text(), which asks the clock.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,10 @@ namespace weft {
 //  "mechanism" and "blocks"]}; "retired" says why, if it is, at `now`
 // (Ledger::now()).
 std::string budget_json(const BudgetBooks& books, std::int64_t now);
+// For people, where this machine's clock is a minute or more behind `now`
+// (Ledger::now()), and nothing unlocks or retires until it has caught up; else
+// empty.
+std::string standstill_text(std::int64_t now);
 // {"claim", "standing", "because"}
 std::string claim_json(const KeptClaim& claim);
 
