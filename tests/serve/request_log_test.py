@@ -4,6 +4,7 @@ training it names the column that was prepared in another way."""
 
 import json
 import random
+import resource
 import sys
 import unittest
 from pathlib import Path
@@ -49,6 +50,8 @@ class RequestLogTest(ServeTest):
         first, second = self.lines()
         self.assertEqual((first["id"], first["x"]), ("seven", [1, 2]))
         self.assertEqual(second["x"], [3, 4])
+        # What people ask is theirs.
+        self.assertEqual(self.log.stat().st_mode & 0o777, 0o600)
         self.assertEqual(first["weft.model"], "scale")
 
     def test_the_log_is_bounded(self) -> None:
@@ -59,6 +62,18 @@ class RequestLogTest(ServeTest):
                 self.assertEqual(status, 200)
         self.assertLessEqual(self.log.stat().st_size, 300)
         self.assertGreater(len(self.lines()), 1)
+
+    def test_a_full_disk_keeps_nobody_from_an_answer(self) -> None:
+        with self.serving("--no-grpc", "--log-requests", self.log) as server:
+            server.infer([1, 2])
+            most = self.log.stat().st_size * 5 // 2
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE,
+                             (most, most))
+            for _ in range(5):
+                self.assertEqual(server.ask("POST", INFER, rows([1, 2]))[0],
+                                 200)
+        # What is there is whole.
+        self.assertEqual([line["x"] for line in self.lines()], 2 * [[1, 2]])
 
     def test_skew_names_the_column(self) -> None:
         chance = random.Random(1)

@@ -135,14 +135,19 @@ void RequestLog::write(const std::string& lines) {
   }
   // One call, so that the lines stay together, and none is left half written
   // by a signal.
-  if (::write(file_, lines.data(), lines.size()) !=
-      static_cast<ssize_t>(lines.size())) {
-    is_full_ = true;
-    log("{} cannot be written: {}; no more requests are", path_.string(),
-        std::generic_category().message(errno));
+  const ssize_t written = ::write(file_, lines.data(), lines.size());
+  if (written == static_cast<ssize_t>(lines.size())) {
+    bytes_ += lines.size();
     return;
   }
-  bytes_ += lines.size();
+  is_full_ = true;
+  const int reason = written < 0 ? errno : ENOSPC;
+  // Whoever reads the log would stop at half a line.
+  const bool is_whole =
+      written <= 0 || ::ftruncate(file_, static_cast<off_t>(bytes_)) == 0;
+  log("{} cannot be written: {}; no more requests are{}", path_.string(),
+      std::generic_category().message(reason),
+      is_whole ? "" : ", and its last line is not whole");
 }
 
 }  // namespace weft::serve
