@@ -45,6 +45,8 @@ TEST_F(GateSecrets, TellsDevelopersNothingWhereThatIsAgreed) {
   EXPECT_NE(results.find("\"passed\":true"), std::string::npos);
   EXPECT_NE(results.find("\"passed\":false"), std::string::npos);
   EXPECT_EQ(read_text(folder_ / "mails"), results);
+  EXPECT_EQ(std::filesystem::status(folder_ / "results").permissions(),
+            std::filesystem::perms(0600));
 }
 
 TEST_F(GateSecrets, RefusesToTellNobody) {

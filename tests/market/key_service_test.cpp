@@ -107,6 +107,7 @@ TEST_F(KeyServiceTest, AnswersBehindASocket) {
     }
   }
   EXPECT_EQ(channel_.open(box), keys_["anna"]);
+  EXPECT_EQ(fs::status(socket).permissions(), fs::perms(0600));
   expect_error(ErrorCode::kUnavailable, {"answered already"}, [&] {
     market::ask_keys(socket, request_, sign(request_, machine_));
   });
