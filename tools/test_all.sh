@@ -78,7 +78,7 @@ package_installs() {
   rm -rf "$place"
   wheel="$("$root/tools/wheel.sh")" &&
     /usr/bin/python3 "$root/tests/python/wheel_holds.py" "$wheel" &&
-    /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$wheel" &&
+    /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$wheel" 'pyarrow==26.*' &&
     (cd / && "$place/bin/python" "$root/tests/python/typed_example.py" &&
       "$place/bin/python" "$root/tests/python/wheel_works.py" "$place/bin" \
         > /dev/null)

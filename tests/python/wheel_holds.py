@@ -10,7 +10,7 @@ import zipfile
 MOST_MB = 100
 PROGRAMS = ("weft", "weft-books", "weft-serve", "weft-replica")
 # Each is there once: what brings a second Weft is found here.
-ONCE = (r"libdnnl", r"libweft\b", r"_weft\.")
+ONCE = (r"libdnnl", r"libweft\b", r"_weft\.", r"libweft_arrow\.so$")
 # What is called of LAPACK is in libweft; the others are loaded when they are first
 # needed.
 NEVER = (r"libopenblas", r"liblapack", r"libblas", r"libpq", r"libarrow", r"libhdf5")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Who has only pip trains, measures, exports and serves a model of a table:
-wheel_works.py BIN, where pip has put the command. tools/test_all.sh runs it."""
+"""Who has only pip trains, measures, exports and serves a model of a table, and
+counts one that is Parquet: wheel_works.py BIN, where pip has put the command.
+tools/test_all.sh runs it."""
 
 import json
 import os
@@ -15,6 +16,7 @@ WEFT = Path(sys.argv[1]).resolve() / "weft"
 ALONE = {"PATH": f"{WEFT.parent}:/usr/bin:/bin", "HOME": os.environ["HOME"]}
 ROWS = 300
 PRICE_OF_ROOM = 50
+CAKES = Path(__file__).resolve().parents[1] / "data/parquet/cakes.parquet"
 
 
 def weft(*arguments: str) -> str:
@@ -50,6 +52,10 @@ def serve() -> list[float]:
             server.terminate()
 
 
+def count_cakes() -> int:
+    return json.loads(weft("validate", "stats", str(CAKES), "--json"))["rows"]
+
+
 def main() -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -61,6 +67,8 @@ def main() -> str | None:
     told = prices[1] - prices[0]
     if abs(told - 3 * PRICE_OF_ROOM) > PRICE_OF_ROOM / 2:
         return f"three more rooms cost {told}, and not {3 * PRICE_OF_ROOM}"
+    if (cakes := count_cakes()) != 600:
+        return f"there are {cakes} cakes, and not 600"
     return None
 
 

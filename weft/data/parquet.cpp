@@ -15,9 +15,13 @@ const ParquetFunctions& load() {
   const SharedLibrary library(
       {.name = "Apache Arrow, which reads Parquet",
        .variable = "WEFT_ARROW",
-       .files = {(code_folder() / "libweft_arrow.so").string()},
+       // In a wheel the code lies in weft.libs, beside the package.
+       .files = {(code_folder() / "libweft_arrow.so").string(),
+                 (code_folder() / "../weft/libweft_arrow.so").string()},
+       // The version is that of tools/arrow.txt.
        .how = "tools/arrow.sh brings Arrow, and tools/build.sh then makes "
-              "libweft_arrow.so; WEFT_ARROW=FILE names another"});
+              "libweft_arrow.so; a wheel has that, and needs pip install "
+              "'pyarrow==26.*'; WEFT_ARROW=FILE names another"});
   ParquetEntry entry = nullptr;
   library.find(entry, "weft_parquet_functions");
   return *entry();
@@ -28,7 +32,7 @@ const ParquetFunctions& functions() {
   return loaded;
 }
 
-// There is room for numbers of all digits, so that the memory stays where it is.
+// There is room for all digits of each, so that the memory stays where it is.
 template <class Number>
 void write_numbers(std::span<const Number> numbers, ParquetTexts& texts) {
   texts.memory.resize(numbers.size() * kMostDigits);
