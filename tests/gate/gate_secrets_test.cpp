@@ -1,5 +1,9 @@
 // What a gate hides, from whom, and whom it tells.
+#include <csignal>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/gate/fixture.h"
 
@@ -47,6 +51,39 @@ TEST_F(GateSecrets, TellsDevelopersNothingWhereThatIsAgreed) {
   EXPECT_EQ(read_text(folder_ / "mails"), results);
   EXPECT_EQ(std::filesystem::status(folder_ / "results").permissions(),
             std::filesystem::perms(0600));
+}
+
+// A disk that is full takes no half of a line, behind which the next would
+// stand.
+TEST_F(GateSecrets, TellsWholeLinesWhereTheDiskIsFull) {
+  constexpr std::size_t kMost = 8'000'000;
+  const std::string before(kMost - 20, '.');
+  const auto results = folder_.write("results", before);
+  Gate silent = gate(std::string(kFloor) +
+                     "adaptivity = \"none\"\nresults = \"results\"\n");
+  silent.init("", false);
+  const std::filesystem::path good = model(0.95);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{kMost, kMost};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int code = 1;
+    try {
+      Gate(silent.file(), LedgerMode::kOpen).submit(good, 0);
+    } catch (const Error& error) {
+      code = error.code() == ErrorCode::kUnavailable ? 0 : 2;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(std::filesystem::file_size(results), before.size());
+  // With room again it is told.
+  EXPECT_EQ(silent.submit(good, 0), GateAnswer::kRecorded);
+  const std::string told = read_text(results).substr(before.size());
+  EXPECT_EQ(nlohmann::json::parse(told)["passed"], true);
 }
 
 TEST_F(GateSecrets, RefusesToTellNobody) {

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sodium.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -18,17 +20,25 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A line is there as a whole, also where others add theirs.
+// The reason why nothing was added to a file; 0 if all was.
+int try_to_add(int file, const std::string& line) {
+  struct stat before {};
+  // The lock goes with the file.
+  if (::flock(file, LOCK_EX) != 0 || ::fstat(file, &before) != 0) return errno;
+  const ssize_t written = ::write(file, line.data(), line.size());
+  if (written == std::ssize(line)) return ::fsync(file) == 0 ? 0 : errno;
+  if (written < 0) return errno;
+  // A full disk takes a part of it, behind which the next line would stand.
+  return ::ftruncate(file, before.st_size) == 0 ? ENOSPC : errno;
+}
+
+// A line is there as a whole or not at all, also where others add theirs.
 void add_line(const std::filesystem::path& path, const std::string& line) {
   const int file =
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const bool is_written =
-      file >= 0 &&
-      ::write(file, line.data(), line.size()) == std::ssize(line) &&
-      ::fsync(file) == 0;
-  const int reason = errno;
+  const int reason = file < 0 ? errno : try_to_add(file, line);
   if (file >= 0) ::close(file);
-  if (!is_written) {
+  if (reason != 0) {
     throw Error(ErrorCode::kUnavailable, path.string(),
                 "the verdict cannot be written: {}",
                 std::generic_category().message(reason));
