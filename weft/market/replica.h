@@ -4,8 +4,7 @@
 //
 // All ranks take each step together:
 //   1. Each says what its clock shows, how far its ledger is, which block it
-//   has
-//      signed for the next height, and what transactions wait at it. Whoever is
+//      has signed for the next height, and what transactions wait at it. Who is
 //      behind gets what it has missed.
 //   2. The proposer of the round, another one in each, makes a block of all
 //      that waits, at the time that the middle one of the clocks shows. If
