@@ -196,6 +196,40 @@ TEST(Compressor, MemoriesOfUpdatesAreTheDistanceToDenseTraining) {
   EXPECT_GT(distance_from_memory("gradients"), 0.1);
 }
 
+// Numbers that are added on their way carry what messages of the same codec do,
+// and leave the same behind, in either unit of the memory.
+TEST(Compressor, NumbersAreTheMessagesWithoutTheirHeaders) {
+  const auto buckets = one_bucket();
+  for (const char* memory : {"gradients", "updates", "none"}) {
+    SyncRecipe halves;
+    halves.codec = "bf16";
+    halves.memory = memory;
+    Compressor messages(halves, 1, buckets, Compressor::Memory::kKept);
+    Compressor numbers(halves, 1, buckets, Compressor::Memory::kKept);
+    for (int step = 0; step < 5; ++step) {
+      const SyncStep at{.number = step, .epoch = 0, .lr = 0.5 / (1 + step)};
+      const auto values = gradient(0, step);
+      Bytes message;
+      std::vector<float> sum(kSize);
+      messages.encode(buckets[0], values, at, 0, message);
+      messages.add_decoded(buckets[0], message, at, 0, sum);
+      Bytes bytes;
+      numbers.encode_numbers(buckets[0], values, at, 0, bytes);
+      ASSERT_EQ(bytes.size(), 2U * kSize);
+      ByteReader in(bytes, "numbers");
+      std::vector<float> decoded(kSize);
+      numbers.last_pipeline().value_codec().decode(in, MessageId{}, decoded);
+      ASSERT_EQ(decoded, sum) << memory << ", " << step;
+    }
+    ASSERT_EQ(messages.memory().size(), numbers.memory().size());
+    for (std::size_t i = 0; i < numbers.memory().size(); ++i) {
+      EXPECT_EQ(messages.memory()[i].name, numbers.memory()[i].name);
+      EXPECT_TRUE(
+          identical(messages.memory()[i].tensor, numbers.memory()[i].tensor));
+    }
+  }
+}
+
 // Momentum correction: velocities are cleared where they were sent, and only
 // there, so that with K = n it is plain momentum with nothing left over.
 TEST(Compressor, MomentumIsClearedWhereItWasSent) {

@@ -2,6 +2,7 @@
 // gradients; and those that travel as they are train what one worker would.
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <mutex>
 
 #include "tests/support/values.h"
@@ -72,8 +73,9 @@ struct Trained {
   double loss = 0;                              // of the last step
 };
 
-// Ranks are dealt out to two hosts in turn.
-Trained train(const SyncRecipe& recipe) {
+// Ranks are dealt out to two hosts in turn. `change` is done to each batch.
+Trained train(
+    const SyncRecipe& recipe, void (*change)(Batch& batch) = [](Batch&) {}) {
   Trained result;
   result.parameters.resize(kWorkers);
   std::mutex mutex;
@@ -87,9 +89,9 @@ Trained train(const SyncRecipe& recipe) {
     SyncedWorker worker(described(model), *optimizer, recipe, group);
     double loss = 0;
     for (int step = 0; step < kSteps; ++step) {
-      loss = worker
-                 .run(batch_of(group.rank(), step),
-                      {.number = step, .epoch = 0, .lr = 0.05})
+      Batch batch = batch_of(group.rank(), step);
+      change(batch);
+      loss = worker.run(batch, {.number = step, .epoch = 0, .lr = 0.05})
                  .sums.loss();
     }
     const std::lock_guard lock(mutex);
@@ -216,6 +218,28 @@ TEST(Copies, SmallTensorsTravelAsTheyAreBesideHalves) {
   }
   EXPECT_TRUE(is_other);
   EXPECT_LT(largest_difference(f32.parameters[0], mixed.parameters[0]), 1e-2);
+}
+
+// A gradient that is no number is refused before it is sent, by the name of its
+// tensor, whether messages are gathered or added on their way.
+TEST(Copies, TensorsThatHoldNoNumbersAreNamed) {
+  for (const char* codec : {"bf16", "f16", "3lc"}) {
+    try {
+      train(recipe_of("allreduce", "none", codec, "auto"), [](Batch& batch) {
+        batch.tensors[0].data<float>()[7] =
+            std::numeric_limits<float>::quiet_NaN();
+      });
+      ADD_FAILURE() << codec;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("is not finite"),
+                std::string::npos)
+          << codec << "\n"
+          << error.what();
+      EXPECT_NE(std::string(error.what()).find("tensor: "), std::string::npos)
+          << codec << "\n"
+          << error.what();
+    }
+  }
 }
 
 // The inner factor of a hierarchy lies inside of hosts, however the launcher

@@ -310,6 +310,15 @@ void Pipeline::encode(std::span<const float> gradient, std::span<float> memory,
   if (state_->bytes) state_->bytes->encode(staged.bytes(), out);
 }
 
+void Pipeline::encode_numbers(std::span<const float> gradient,
+                              std::span<float> memory, const MessageId& id,
+                              ByteWriter& out) const {
+  WEFT_CHECK(!is_sparse() && summable_as() != "", "{} is no numbers", text());
+  WEFT_CHECK(memory.empty() || memory.size() == gradient.size());
+  state_->encode_dense(gradient, memory, largest_finite(gradient, memory), id,
+                       out);
+}
+
 void Pipeline::decode(std::span<const std::byte> bytes, const MessageId& id,
                       std::span<float> values) const {
   const std::uint32_t elements = size_of_tensor(values.size());

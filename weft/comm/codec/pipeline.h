@@ -63,6 +63,11 @@ class Pipeline {
   // `memory` is then as it was.
   void encode(std::span<const float> gradient, std::span<float> memory,
               const MessageId& id, Message& message) const;
+  // The same of values alone, appended without a header: numbers that can be
+  // added on their way. Only for pipelines that are summable_as() a dtype and
+  // not sparse; no tensor bypasses them here.
+  void encode_numbers(std::span<const float> gradient, std::span<float> memory,
+                      const MessageId& id, ByteWriter& out) const;
 
   // The dense tensor. Throws Error(kDataLoss).
   void decode(std::span<const std::byte> bytes, const MessageId& id,

@@ -24,6 +24,26 @@ std::string with_ratio(const std::string& text, std::int64_t epoch) {
   return to_string(parsed);
 }
 
+// A memory of updates holds rate x gradient (Stich et al., 2018), and a
+// pipeline adds gradients to it: it is in units of gradients as long as this
+// lives, also where encoding throws and leaves it as it was.
+class InGradients {
+ public:
+  InGradients(std::span<float> memory, float rate)
+      : memory_(rate == 1 ? std::span<float>() : memory), rate_(rate) {
+    for (float& value : memory_) value /= rate_;
+  }
+  ~InGradients() {
+    for (float& value : memory_) value *= rate_;
+  }
+  InGradients(const InGradients&) = delete;
+  InGradients& operator=(const InGradients&) = delete;
+
+ private:
+  std::span<float> memory_;
+  float rate_;
+};
+
 }  // namespace
 
 std::string pipeline_text(const SyncRecipe& recipe) {
@@ -93,41 +113,17 @@ MessageId Compressor::id_of(const BucketMember& member, const SyncStep& step,
           static_cast<std::uint32_t>(sender)};
 }
 
-void Compressor::encode_at_rate(const Pipeline& pipeline,
-                                std::span<const float> gradient,
-                                std::span<float> residual, float rate,
-                                const MessageId& id) {
-  if (rate == 0) {
-    // Whatever is sent, and whatever is not, changes nothing.
-    pipeline.encode(gradient, {}, id, message_);
-    return;
-  }
-  // A memory of updates holds rate x gradient (Stich et al., 2018), and the
-  // pipeline adds gradients to it.
-  for (float& value : residual) value /= rate;
-  // encode() leaves the memory as it was when it throws, but in units of
-  // gradients.
-  const auto restore = [&] {
-    for (float& value : residual) value *= rate;
-  };
-  try {
-    pipeline.encode(gradient, residual, id, message_);
-  } catch (...) {
-    restore();
-    throw;
-  }
-  restore();
-}
-
-Message& Compressor::encode_member(const Bucket& bucket,
-                                   const BucketMember& member,
-                                   std::span<const float> values,
-                                   const SyncStep& step, int sender) {
-  const Pipeline& pipeline = this->pipeline(step.epoch);
-  TensorMemory& memory = memory_[member.parameter];
+template <class Encode>
+std::span<float> Compressor::with_memory(const Bucket& bucket,
+                                         const BucketMember& member,
+                                         std::span<const float> values,
+                                         const SyncStep& step, int sender,
+                                         const Encode& encode) {
+  const TensorMemory& memory = memory_[member.parameter];
   std::span<const float> gradient = part_of(values, member);
+  std::span<float> velocity;
   if (memory.velocity.is_defined()) {
-    const auto velocity = memory.velocity.span<float>();
+    velocity = memory.velocity.span<float>();
     const auto momentum = static_cast<float>(momentum_);
     for (std::size_t i = 0; i < velocity.size(); ++i) {
       // The velocity is sent in the place of the gradient (Deep Gradient
@@ -138,24 +134,35 @@ Message& Compressor::encode_member(const Bucket& bucket,
   }
   std::span<float> residual;
   if (memory.residual.is_defined()) residual = memory.residual.span<float>();
-  message_.bytes.clear();
+  const float rate = holds_updates_ ? static_cast<float>(step.lr) : 1;
+  // At a rate of 0 nothing that is sent, or is not, changes anything.
+  if (rate == 0) residual = {};
   try {
-    const MessageId id = id_of(member, step, sender);
-    if (holds_updates_ && !residual.empty()) {
-      encode_at_rate(pipeline, gradient, residual, static_cast<float>(step.lr),
-                     id);
-    } else {
-      pipeline.encode(gradient, residual, id, message_);
-    }
+    const InGradients units(residual, rate);
+    encode(gradient, residual, id_of(member, step, sender));
   } catch (Error& error) {
     error.detail("tensor: " + member.name).detail("in: " + bucket.text());
     throw;
   }
+  return velocity;
+}
+
+Message& Compressor::encode_member(const Bucket& bucket,
+                                   const BucketMember& member,
+                                   std::span<const float> values,
+                                   const SyncStep& step, int sender) {
+  const Pipeline& pipeline = this->pipeline(step.epoch);
+  message_.bytes.clear();
+  const std::span<float> velocity =
+      with_memory(bucket, member, values, step, sender,
+                  [&](std::span<const float> gradient, std::span<float> memory,
+                      const MessageId& id) {
+                    pipeline.encode(gradient, memory, id, message_);
+                  });
   // A tensor that bypassed the stages was sent whole, and its velocity goes on
   // as plain momentum does.
-  const auto size = static_cast<std::int64_t>(member.size);
-  if (memory.velocity.is_defined() && !pipeline.bypasses(size)) {
-    const auto velocity = memory.velocity.span<float>();
+  if (!velocity.empty() &&
+      !pipeline.bypasses(static_cast<std::int64_t>(member.size))) {
     // Momentum factor masking (Deep Gradient Compression): momentum that was
     // sent does not push the same entry again.
     for (const std::uint32_t index : message_.sent.indices) velocity[index] = 0;
@@ -173,6 +180,23 @@ void Compressor::encode(const Bucket& bucket, std::span<const float> values,
     // A message does not say where it ends, so its length stands before it.
     out.write_varint(bytes.size());
     out.write_all(std::span<const std::byte>(bytes));
+  }
+}
+
+void Compressor::encode_numbers(const Bucket& bucket,
+                                std::span<const float> values,
+                                const SyncStep& step, int sender,
+                                Bytes& numbers) {
+  const Pipeline& pipeline = this->pipeline(step.epoch);
+  numbers.clear();
+  ByteWriter out(numbers);
+  for (const BucketMember& member : bucket.members()) {
+    if (pipeline.bypasses(static_cast<std::int64_t>(member.size))) continue;
+    with_memory(bucket, member, values, step, sender,
+                [&](std::span<const float> gradient, std::span<float> memory,
+                    const MessageId& id) {
+                  pipeline.encode_numbers(gradient, memory, id, out);
+                });
   }
 }
 

@@ -61,6 +61,11 @@ class Compressor {
   // tensor for a value that is not finite.
   void encode(const Bucket& bucket, std::span<const float> values,
               const SyncStep& step, int sender, Bytes& message);
+  // Replaces `numbers` by those that the codec makes of the members that do not
+  // bypass it, one after the other: for codecs whose messages are added on
+  // their way (Pipeline::encode_numbers). Throws as encode() does.
+  void encode_numbers(const Bucket& bucket, std::span<const float> values,
+                      const SyncStep& step, int sender, Bytes& numbers);
   // The entries of the whole bucket that encode() would send, by position in
   // the bucket, and what the memory keeps of it.
   void sparsify(const Bucket& bucket, std::span<const float> values,
@@ -83,11 +88,13 @@ class Compressor {
     Tensor velocity;  // undefined: no momentum correction
   };
 
-  // Encodes with a memory that holds updates, which are gradients for `rate`
-  // meanwhile.
-  void encode_at_rate(const Pipeline& pipeline, std::span<const float> gradient,
-                      std::span<float> residual, float rate,
-                      const MessageId& id);
+  // Calls encode(gradient, memory, id) with what the member sends and its
+  // memory, which is of gradients meanwhile. Gives its velocity, if it has one.
+  template <class Encode>
+  std::span<float> with_memory(const Bucket& bucket, const BucketMember& member,
+                               std::span<const float> values,
+                               const SyncStep& step, int sender,
+                               const Encode& encode);
   Message& encode_member(const Bucket& bucket, const BucketMember& member,
                          std::span<const float> values, const SyncStep& step,
                          int sender);

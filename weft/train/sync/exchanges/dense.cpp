@@ -19,12 +19,10 @@ class DenseExchange : public Exchange {
  public:
   DenseExchange(const SyncContext& context, Network network)
       : communicator_(std::move(network.communicator)),
-        seed_(context.seed),
-        codec_(pipeline_text(context.recipe),
-               {.min_elements = context.recipe.min_elements}),
-        dtype_(wire_dtype(codec_)),
+        compressor_(context.recipe, context.seed, context.buckets,
+                    Compressor::Memory::kKept),
+        dtype_(wire_dtype(compressor_.last_pipeline())),
         collective_(collective_of(context.recipe), std::move(network.topology)),
-        memory_kind_(context.recipe.memory),
         price_(context.price) {
     // Buckets stay as they are, so each all-reduce is checked and named once.
     for (const Bucket& bucket : context.buckets) {
@@ -44,11 +42,9 @@ class DenseExchange : public Exchange {
     // Members are packed, since whether one travels through the codec depends
     // on its size, and each kind is one all-reduce.
     std::vector<float> small = packed(bucket, parts.small);
-    std::vector<float> large = packed(bucket, parts.large);
-    const MessageId id{seed_, bucket.number(),
-                       static_cast<std::uint32_t>(step.number),
-                       static_cast<std::uint32_t>(communicator_.rank())};
-    Bytes bytes;
+    Bytes coded;
+    compressor_.encode_numbers(bucket, bucket.gradient(), step,
+                               communicator_.rank(), coded);
     // They come last: where this task ends early, they end before the memory
     // that they write to.
     std::vector<Task<>> sums;
@@ -57,25 +53,26 @@ class DenseExchange : public Exchange {
           std::as_writable_bytes(std::span(small)).data(), bucket.priority()));
     }
     if (parts.coded) {
-      encode(large, parts.residual, id, static_cast<float>(step.lr), bytes);
-      sums.push_back(parts.coded->run(bytes.data(), bucket.priority()));
+      sums.push_back(parts.coded->run(coded.data(), bucket.priority()));
     }
     // Both sums have been entered by now, as exchange() must before it waits.
-    const auto coded_bytes = static_cast<double>(4 * large.size());
+    const auto coded_bytes = static_cast<double>(4 * parts.coded_values);
     co_await Pause(communicator_.transport(), price_.encode * coded_bytes);
     co_await all_of(std::move(sums));
     co_await Pause(communicator_.transport(), price_.decode * coded_bytes);
-    if (parts.coded) {
-      // Messages of this codec are added as numbers, so their sum is read as
-      // one of them.
-      ByteReader in(bytes, "sum of gradients");
-      codec_.value_codec().decode(in, id, large);
-    }
     unpack(small, parts.small, bucket);
-    unpack(large, parts.large, bucket);
+    // Messages of this codec are added as numbers, so their sum is read as one
+    // of them, and who sent it draws nothing.
+    ByteReader in(coded, "sum of gradients");
+    for (const BucketMember& member : parts.large) {
+      compressor_.last_pipeline().value_codec().decode(
+          in, MessageId{}, part_of(bucket.gradient(), member));
+    }
   }
 
-  std::vector<NamedTensor> memory() const override { return memory_; }
+  std::vector<NamedTensor> memory() const override {
+    return compressor_.memory();
+  }
   std::string text() const override {
     return fmt::format("all_reduce({}) of {}", collective_.text(),
                        to_string(dtype_));
@@ -88,7 +85,7 @@ class DenseExchange : public Exchange {
     std::vector<BucketMember> large;
     std::optional<PreparedAllReduce> plain;
     std::optional<PreparedAllReduce> coded;
-    Tensor residual;  // of `large`, one after the other; undefined: none
+    std::size_t coded_values = 0;
   };
 
   Parts prepare_whole(const Bucket& bucket) {
@@ -101,52 +98,21 @@ class DenseExchange : public Exchange {
   Parts prepare(const Bucket& bucket) {
     Parts parts;
     std::size_t small = 0;
-    std::size_t large = 0;
     for (const BucketMember& member : bucket.members()) {
-      const bool is_small =
-          codec_.bypasses(static_cast<std::int64_t>(member.size));
+      const bool is_small = compressor_.last_pipeline().bypasses(
+          static_cast<std::int64_t>(member.size));
       (is_small ? parts.small : parts.large).push_back(member);
-      (is_small ? small : large) += member.size;
+      (is_small ? small : parts.coded_values) += member.size;
     }
     if (small > 0) {
       parts.plain = collective_.prepare(communicator_, DType::kF32, small,
                                         "small tensors of " + bucket.text());
     }
-    if (large == 0) return parts;
-    parts.coded =
-        collective_.prepare(communicator_, dtype_, large, bucket.text());
-    if (memory_kind_ == "none") return parts;
-    parts.residual = Tensor::zeros({DType::kF32, {static_cast<Dim>(large)}});
-    std::int64_t begin = 0;
-    for (const BucketMember& member : parts.large) {
-      const auto end = begin + static_cast<std::int64_t>(member.size);
-      memory_.push_back(
-          {"residual." + member.name, parts.residual.slice(begin, end)});
-      begin = end;
+    if (parts.coded_values > 0) {
+      parts.coded = collective_.prepare(communicator_, dtype_,
+                                        parts.coded_values, bucket.text());
     }
     return parts;
-  }
-
-  // Leaves what rounding takes away in the memory, if there is one. At a rate
-  // of 0 a memory of updates stays as it is (compressor.h).
-  void encode(std::span<const float> gradient, const Tensor& memory,
-              const MessageId& id, float rate, Bytes& bytes) const {
-    ByteWriter out(bytes);
-    if (memory_kind_ != "updates") rate = 1;
-    if (!memory.is_defined() || rate == 0) {
-      codec_.value_codec().encode(gradient, id, {}, out);
-      return;
-    }
-    const auto residual = memory.span<float>();
-    // A memory of updates holds rate * gradient (compressor.h), and the codec
-    // is given gradients.
-    for (std::size_t i = 0; i < residual.size(); ++i) {
-      residual[i] = residual[i] / rate + gradient[i];
-    }
-    // The residual may be the very values that are encoded (codec.h).
-    codec_.value_codec().encode(residual, id, residual, out);
-    if (rate == 1) return;
-    for (float& value : residual) value *= rate;
   }
 
   static std::vector<float> packed(const Bucket& bucket,
@@ -170,14 +136,11 @@ class DenseExchange : public Exchange {
   }
 
   Communicator communicator_;
-  std::uint64_t seed_;
-  Pipeline codec_;
+  Compressor compressor_;
   DType dtype_;
   DenseCollective collective_;
-  std::string memory_kind_;
   SyncPrice price_;
   std::vector<Parts> parts_;  // by bucket
-  std::vector<NamedTensor> memory_;
 };
 
 std::string sparse_names() {
