@@ -1,6 +1,9 @@
 #include "weft/train/sync/auto_codec.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+
+#include "weft/comm/codec/pipeline.h"
 
 namespace weft::auto_codec_test {
 namespace {
@@ -74,6 +77,21 @@ TEST(AutoCodec, CountsSharedCards) {
     };
     // 16 ranks send four times what 4 do through each card, and more each.
     EXPECT_GT(price(shared, 1), 4 * price(flat, 1) * 0.99) << policy;
+  }
+}
+
+// Codecs enrol themselves, and may stand in a loop of corrections, as the pull
+// of a server is one.
+TEST(AutoCodec, WeighsCodecsThatTrainingBears) {
+  std::vector<std::string> candidates = codec_candidates();
+  EXPECT_EQ(candidates.front(), "none");
+  std::ranges::sort(candidates);
+  EXPECT_EQ(candidates,
+            (std::vector<std::string>{"3lc", "bf16", "none", "qsgd(8)"}));
+  for (const std::string& candidate : candidates) {
+    const Pipeline pipeline(candidate);
+    EXPECT_FALSE(pipeline.declines_feedback()) << candidate;
+    EXPECT_TRUE(pipeline.value_codec().is_for_dense()) << candidate;
   }
 }
 

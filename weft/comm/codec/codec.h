@@ -186,6 +186,9 @@ struct CodecDef {
   std::vector<OptionSpec> options;
   // `options` are complete, and what they may be.
   std::unique_ptr<Codec> (*make)(const Options& options) = nullptr;
+  // How [sync] codec = "auto" would call it: by what training with error
+  // feedback keeps its accuracy. Empty: it is never chosen.
+  std::string candidate = {};
 };
 
 using SparsifierRegistry = Registry<CodecDef<Sparsifier>>;

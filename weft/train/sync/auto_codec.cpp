@@ -12,7 +12,6 @@
 namespace weft {
 namespace {
 
-constexpr const char* kCandidates[] = {"none", "bf16", "qsgd(8)", "3lc"};
 // Bandwidths between which one is looked for that breaks even, bits/s.
 constexpr double kSlowest = 1e4;
 constexpr double kFastest = 1e13;
@@ -98,6 +97,14 @@ std::string bandwidth_text(double bits_per_s) {
 
 }  // namespace
 
+std::vector<std::string> codec_candidates() {
+  std::vector<std::string> candidates{"none"};
+  for (const CodecDef<ValueCodec>& def : value_codec_registry().all()) {
+    if (!def.candidate.empty()) candidates.push_back(def.candidate);
+  }
+  return candidates;
+}
+
 // What feedback holds back returns in later steps: messages of one step alone
 // would be far smaller than those of training.
 CodecSpeed measure_codec(const std::string& codec, int workers) {
@@ -152,11 +159,12 @@ std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
 AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
                        const Topology& topology, double bytes,
                        const Call<SyncPolicyDef>& policy) {
+  const std::vector<std::string> candidates = codec_candidates();
   // Ratio, encode and decode of each; zeros but on the first.
-  std::vector<double> numbers(3 * std::size(kCandidates));
+  std::vector<double> numbers(3 * candidates.size());
   for (std::size_t i = 0; communicator.rank() == 0 && 3 * i < numbers.size();
        ++i) {
-    const CodecSpeed speed = measure_codec(kCandidates[i], communicator.size());
+    const CodecSpeed speed = measure_codec(candidates[i], communicator.size());
     numbers[3 * i] = speed.ratio;
     numbers[3 * i + 1] = speed.encode_seconds_per_byte;
     numbers[3 * i + 2] = speed.decode_seconds_per_byte;
@@ -166,10 +174,10 @@ AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
                             numbers);
   }));
   std::vector<CodecSpeed> speeds;
-  for (std::size_t i = 0; i < std::size(kCandidates); ++i) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
     speeds.push_back(
-        {.codec = kCandidates[i],
-         .is_added_on_its_way = Pipeline(kCandidates[i]).summable_as() != "",
+        {.codec = candidates[i],
+         .is_added_on_its_way = Pipeline(candidates[i]).summable_as() != "",
          .ratio = numbers[3 * i],
          .encode_seconds_per_byte = numbers[3 * i + 1],
          .decode_seconds_per_byte = numbers[3 * i + 2]});

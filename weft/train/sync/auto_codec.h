@@ -2,9 +2,10 @@
 // fastest with, by the model of the network and the measured speeds of codecs.
 //
 // Only codecs that keep the accuracy of training with error feedback are
-// considered: none, bf16, qsgd(8) and 3lc. What an exchange by one of them
-// takes is the policy's to say. What overlap hides is not counted, so where
-// computing hides the whole exchange, "none" is as fast.
+// considered: those that say so themselves (CodecDef::candidate), and none.
+// What an exchange by one of them takes is the policy's to say. What overlap
+// hides is not counted, so where computing hides the whole exchange, "none" is
+// as fast.
 //
 // Threads: caller synchronises. Collective: the first worker measures, all
 // take its choice.
@@ -20,6 +21,9 @@
 #include "weft/train/sync/policy.h"
 
 namespace weft {
+
+// The codecs that are considered, "none" the first.
+std::vector<std::string> codec_candidates();
 
 // What a codec does to a gradient: measured, or assumed in tests.
 struct CodecSpeed {

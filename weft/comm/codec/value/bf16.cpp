@@ -30,7 +30,8 @@ void add_codec(ValueCodecRegistry& codecs) {
               .options = {},
               .make = [](const Options&) -> std::unique_ptr<ValueCodec> {
                 return std::make_unique<HalfValueCodec<Bf16>>();
-              }});
+              },
+              .candidate = "bf16"});
 }
 
 }  // namespace

@@ -414,7 +414,8 @@ void add_codec(ValueCodecRegistry& codecs) {
                            "for the smaller ones",
                            {},
                            {"fixed", "elias"}}},
-              .make = make_qsgd});
+              .make = make_qsgd,
+              .candidate = "qsgd(8)"});
 }
 
 }  // namespace

@@ -129,7 +129,8 @@ void add_codec(ValueCodecRegistry& codecs) {
                            "how much is left for later",
                            {.least = 1, .most = 2, .is_open_above = true}},
                           {"zero_run", true, "remove runs of zeros"}},
-              .make = make_three_lc});
+              .make = make_three_lc,
+              .candidate = "3lc"});
 }
 
 }  // namespace
