@@ -1,4 +1,5 @@
 #include <cmath>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -23,11 +24,18 @@ std::vector<std::string> algorithms(int ranks) {
                                     "doubling",
                                     "rabenseifner",
                                     "rabenseifner(order=near)",
-                                    "blueconnect(stage=halving)",
-                                    "blueconnect(stage=direct, chunks=3)"};
+                                    "blueconnect(stage=[halving])",
+                                    "blueconnect(stage=[direct], chunks=3)"};
+  constexpr const char* kStages[] = {"direct", "halving", "ring"};
   for (const Factors& factors : ordered_factorizations(ranks)) {
     if (factors.empty()) continue;
     texts.push_back(fmt::format("blueconnect(factors={})", to_string(factors)));
+    std::vector<std::string> stages;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      stages.emplace_back(kStages[i % 3]);
+    }
+    texts.push_back(fmt::format("blueconnect(factors={}, stage=[{}])",
+                                to_string(factors), fmt::join(stages, ", ")));
     texts.push_back(fmt::format("leaders(group={})", factors.front()));
   }
   return texts;
@@ -220,6 +228,24 @@ double simulated_seconds(const Topology& topology, const std::string& text,
   });
 }
 
+// One stage is that of all groups; else each has its own, those of one none.
+TEST(BlueConnect, EachGroupHasAStageOfItsOwn) {
+  const Topology machines = parse_topology("4@5us,35GB/s x 8@5us,10GB/s");
+  const auto seconds = [&](const char* factors, const char* stages) {
+    return simulated_seconds(
+        machines,
+        fmt::format("blueconnect(factors={}, stage={})", factors, stages), 32,
+        1e12);
+  };
+  // Latencies of a way: 3 + 7 around rings; 1 + 3 where all of a machine send
+  // at once and machines halve.
+  EXPECT_NEAR(seconds("[4, 8]", "[ring]"), 20 * 5e-6, 1e-6);
+  EXPECT_NEAR(seconds("[4, 8]", "[direct, halving]"), 8 * 5e-6, 1e-6);
+  EXPECT_EQ(seconds("[4, 8]", "[ring]"), seconds("[4, 8]", "[ring, ring]"));
+  EXPECT_EQ(seconds("[4, 8]", "[direct, halving]"),
+            seconds("[4, 1, 8]", "[direct, ring, halving]"));
+}
+
 // The model takes steps in lockstep; ranks that need not wait run ahead.
 TEST(AllReduceCost, BoundsTheSimulatedTime) {
   const Topology machines = parse_topology("4@5us,35GB/s x 8@5us,10GB/s");
@@ -236,6 +262,7 @@ TEST(AllReduceCost, BoundsTheSimulatedTime) {
   for (const char* text :
        {"ring", "rabenseifner", "rabenseifner(order=near)", "leaders(group=4)",
         "blueconnect(factors=[4, 8])", "blueconnect(factors=[4, 2, 4])",
+        "blueconnect(factors=[4, 8], stage=[direct, halving])",
         "blueconnect(factors=[2, 2, 2, 2, 2])"}) {
     expect_bounds(text, 1e12);
   }
@@ -247,7 +274,7 @@ TEST(AllReduce, SeveralInFlightDoNotMix) {
   constexpr int kRanks = 4;
   constexpr int kOperations = 60;
   const char* texts[] = {
-      "ring",     "rabenseifner",     "blueconnect(stage=halving)",
+      "ring",     "rabenseifner",     "blueconnect(stage=[halving])",
       "doubling", "leaders(group=2)", "blueconnect(factors=[2, 2], chunks=3)"};
   for (const double delay : {0.0, 1e-3}) {
     ThreadWorld world(kRanks, {.most_delay = delay, .seed = 3});
@@ -333,6 +360,11 @@ TEST(AllReduce, RefusesWhatItCannotDo) {
       const AllReduce read(fmt::format("blueconnect({})", factors));
     });
   }
+  expect_error(ErrorCode::kUnsupported, {"3 stages", "the factors are 2"},
+               [&] { run("blueconnect([2, 3], stage=[ring, ring, ring])"); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"holds rings", "did you mean 'ring'"},
+               [&] { run("blueconnect([2, 3], stage=[ring, rings])"); });
   EXPECT_EQ(AllReduce("blueconnect([2, 3], chunks=2)").text(),
             "blueconnect(factors=[2, 3], chunks=2)");
   expect_error(ErrorCode::kInvalidArgument, {"chunks"},

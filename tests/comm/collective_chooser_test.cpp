@@ -74,9 +74,18 @@ TEST(AllReduceChooser, IsAsFastAsTheUsualFactorizationsWhereItRuns) {
 // Groups of 8 by halving are steps of 2 in another dress, which rounding alone
 // would prefer or not.
 TEST(AllReduceChooser, TakesTheFirstOfEquals) {
-  AllReduceChooser chooser(parse_topology(kCluster));
+  AllReduceChooser chooser(parse_topology("64@5us,10GB/s"));
   EXPECT_EQ(chooser.choose(1 << 16).text(),
-            "blueconnect(factors=[2, 2, 2, 2, 2, 2, 2, 2])");
+            "blueconnect(factors=[2, 2, 2, 2, 2, 2])");
+}
+
+// Inside of machines one latency is enough, where halving has two of them.
+TEST(AllReduceChooser, TakesForEachLevelTheStageThatSuitsIt) {
+  AllReduceChooser chooser(parse_topology(kCluster));
+  EXPECT_EQ(
+      chooser.choose(1 << 16).text(),
+      "blueconnect(factors=[4, 2, 2, 2, 2, 2, 2], stage=[direct, halving, "
+      "halving, halving, halving, halving, halving])");
 }
 
 // Two ranks send as many bytes either way, but halves are added in half the

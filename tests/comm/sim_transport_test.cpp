@@ -283,7 +283,7 @@ TEST(SimTransport, AThousandRanksAddUp) {
   const Topology topology{{{4, 1e-6, 1e-10}, {256, 5e-6, 1e-9}}};
   for (const char* text : {"doubling", "rabenseifner",
                            "blueconnect([4, 256], "
-                           "stage=halving)"}) {
+                           "stage=[halving])"}) {
     SimWorld world(topology);
     std::vector<std::vector<std::int32_t>> values(kRanks);
     const AllReduce sum(text);

@@ -13,12 +13,15 @@ TEST(OlderText, CollectivesGetBracketsAndCommas) {
   EXPECT_EQ(collective_of_today("blueconnect(factors=4,64 chunks=2)"),
             "blueconnect(factors=[4,64], chunks=2)");
   EXPECT_EQ(collective_of_today("blueconnect(chunks=2 stage=halving)"),
-            "blueconnect(chunks=2, stage=halving)");
+            "blueconnect(chunks=2, stage=[halving])");
+  EXPECT_EQ(collective_of_today("blueconnect(factors=[2, 2], stage=ring, "
+                                "chunks=1)"),
+            "blueconnect(factors=[2, 2], stage=[ring], chunks=1)");
   for (const char* today :
        {"blueconnect", "blueconnect()", "blueconnect([2, 2])",
         "blueconnect(factors=[4, 8], chunks=2)", "auto", "ring",
-        "blueconnect(chunks=2, stage=halving)", "dsar(qsgd(4))",
-        "leaders(group=2)", "blueconnect(2,2"}) {
+        "blueconnect(chunks=2, stage=[halving])", "dsar(qsgd(4))",
+        "blueconnect(stage=)", "leaders(group=2)", "blueconnect(2,2"}) {
     EXPECT_EQ(collective_of_today(today), today);
   }
 }
@@ -113,7 +116,11 @@ TEST(OlderText, IsReadAndWrittenAnew) {
     expect_kept(sparse + "collective = \"" + each + '"');
   }
   EXPECT_EQ(read("collective = \"blueconnect(2,2)\"").sync.collective,
-            "blueconnect(factors=[2, 2], stage=ring, chunks=1)");
+            "blueconnect(factors=[2, 2], stage=[ring], chunks=1)");
+  EXPECT_EQ(read("collective = \"blueconnect(factors=[2, 2], stage=halving, "
+                 "chunks=1)\"")
+                .sync.collective,
+            "blueconnect(factors=[2, 2], stage=[halving], chunks=1)");
 }
 
 }  // namespace

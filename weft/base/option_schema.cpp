@@ -112,6 +112,16 @@ std::optional<std::string> number_declines(const NumberRange& range,
   return text.empty() ? "must be a finite number" : "must be " + text;
 }
 
+std::optional<std::string> choice_declines(
+    const std::vector<std::string>& choices, const std::string& text) {
+  if (std::ranges::find(choices, text) != choices.end()) return std::nullopt;
+  const std::string near = nearest(text, choices);
+  return fmt::format(
+      "is not known{} (known: {})",
+      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+      fmt::join(choices, ", "));
+}
+
 }  // namespace
 
 std::optional<std::string> declines(const OptionSpec& spec,
@@ -132,16 +142,16 @@ std::optional<std::string> declines(const OptionSpec& spec,
     }
     return std::nullopt;
   }
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr || spec.choices.empty() ||
-      std::ranges::find(spec.choices, *text) != spec.choices.end()) {
+  if (spec.choices.empty()) return std::nullopt;
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    for (const std::string& each : *list) {
+      const auto reason = choice_declines(spec.choices, each);
+      if (reason) return fmt::format("holds {}, which {}", each, *reason);
+    }
     return std::nullopt;
   }
-  const std::string near = nearest(*text, spec.choices);
-  return fmt::format(
-      "is not known{} (known: {})",
-      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
-      fmt::join(spec.choices, ", "));
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? std::nullopt : choice_declines(spec.choices, *text);
 }
 
 OptionValue canonical(const OptionSpec& spec, OptionValue value) {

@@ -23,17 +23,10 @@ std::string option_of_today(std::string_view word) {
   return fmt::format("{}[{}]", word.substr(0, begin), value);
 }
 
-}  // namespace
-
-std::string collective_of_today(std::string_view text) {
-  constexpr std::string_view kBegin = "blueconnect(";
-  // It alone had a list; brackets and commas between options are of today.
-  if (!text.starts_with(kBegin) || !text.ends_with(')') ||
-      text.find('[') != text.npos || text.find(", ") != text.npos) {
-    return std::string(text);
-  }
-  std::string_view rest =
-      text.substr(kBegin.size(), text.size() - kBegin.size() - 1);
+// It alone had a list; brackets and commas between options are of today.
+std::string with_commas(std::string_view text) {
+  const std::size_t begin = text.find('(') + 1;
+  std::string_view rest = text.substr(begin, text.size() - begin - 1);
   std::string options;
   while (!rest.empty()) {
     const std::size_t space = rest.find(' ');
@@ -43,7 +36,31 @@ std::string collective_of_today(std::string_view text) {
     if (!options.empty()) options += ", ";
     options += option_of_today(word);
   }
-  return fmt::format("{}{})", kBegin, options);
+  return fmt::format("{}{})", text.substr(0, begin), options);
+}
+
+std::string with_list_of_stages(std::string text) {
+  constexpr std::string_view kOption = "stage=";
+  const std::size_t option = text.find(kOption);
+  if (option == text.npos) return text;
+  const std::size_t begin = option + kOption.size();
+  const std::size_t end = text.find_first_of(",)", begin);
+  if (text[begin] == '[' || begin == end) return text;
+  return fmt::format("{}[{}]{}", text.substr(0, begin),
+                     text.substr(begin, end - begin), text.substr(end));
+}
+
+}  // namespace
+
+std::string collective_of_today(std::string_view text) {
+  constexpr std::string_view kBegin = "blueconnect(";
+  if (!text.starts_with(kBegin) || !text.ends_with(')')) {
+    return std::string(text);
+  }
+  const bool has_commas =
+      text.find('[') != text.npos || text.find(", ") != text.npos;
+  return with_list_of_stages(has_commas ? std::string(text)
+                                        : with_commas(text));
 }
 
 }  // namespace weft

@@ -12,7 +12,8 @@ namespace weft {
 
 // Until calls had one grammar, lists stood without brackets and options were
 // set apart by spaces: "blueconnect(2,2 chunks=2)" is "blueconnect([2, 2],
-// chunks=2)". Any other text stays as it is.
+// chunks=2)". Until each factor of it had a stage of its own, that of all was
+// no list: "stage=halving". Any other text stays as it is.
 std::string collective_of_today(std::string_view text);
 
 }  // namespace weft

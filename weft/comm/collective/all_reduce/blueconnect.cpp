@@ -7,7 +7,8 @@
 // then the all-gathers, outer to inner. The large messages stay inside, and
 // all ranks of a machine share the work across.
 //
-// Factors (P) are the flat ring; (2, 2, …) is recursive halving, near first.
+// Each level has the reduce-scatter that suits its fabric. With rings, factors
+// (P) are the flat ring; (2, 2, …) is recursive halving, near first.
 // Chunks are operations of their own that follow each other through the stages,
 // so that one is inside while another is across. Were all under way at once,
 // fair cards would bring them across together, and leave the inside for last.
@@ -20,18 +21,28 @@
 namespace weft {
 namespace {
 
+using Sizes = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
 struct Settings {
   Factors factors;
-  ScatterMethod method;
+  std::vector<ScatterMethod> methods;  // by factor
   int chunks;
 };
 
 Settings settings_of(const Options& options, int ranks) {
-  auto factors = option<std::vector<std::int64_t>>(options, "factors");
-  if (factors.empty()) factors.push_back(ranks);
-  return {factors_of(factors),
-          scatter_method(option<std::string>(options, "stage")),
-          static_cast<int>(option<std::int64_t>(options, "chunks"))};
+  auto sizes = option<Sizes>(options, "factors");
+  const auto& stages = option<Names>(options, "stage");
+  if (sizes.empty()) sizes.push_back(ranks);
+  Settings settings{factors_of(sizes),
+                    {},
+                    static_cast<int>(option<std::int64_t>(options, "chunks"))};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;  // as factors_of() does
+    settings.methods.push_back(
+        scatter_method(stages.size() == 1 ? stages.front() : stages[i]));
+  }
+  return settings;
 }
 
 // The ranks that share all digits with `rank` but the one of this stage.
@@ -97,12 +108,11 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
     // The second half of the steps goes back through the levels.
     const bool is_gather = step >= levels;
     const int level = is_gather ? 2 * levels - 1 - step : step;
-    const Stage& stage = stages[static_cast<std::size_t>(chunk)]
-                               [static_cast<std::size_t>(level)];
-    return is_gather
-               ? all_gather(settings.method, stage.group, buffer, stage.parts)
-               : reduce_scatter(settings.method, stage.group, buffer,
-                                stage.parts);
+    const auto at = static_cast<std::size_t>(level);
+    const Stage& stage = stages[static_cast<std::size_t>(chunk)][at];
+    const ScatterMethod method = settings.methods[at];
+    return is_gather ? all_gather(method, stage.group, buffer, stage.parts)
+                     : reduce_scatter(method, stage.group, buffer, stage.parts);
   };
   for (const Tick tick : ticks_of(settings)) {
     std::vector<Task<>> tasks;
@@ -115,9 +125,16 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
 
 std::optional<Refusal> blueconnect_declines(const Options& options,
                                             const Topology& topology) {
-  const auto& factors = option<std::vector<std::int64_t>>(options, "factors");
-  return factors.empty() ? std::nullopt
-                         : factors_decline(factors, topology.ranks());
+  const auto& sizes = option<Sizes>(options, "factors");
+  const std::size_t groups = std::max<std::size_t>(sizes.size(), 1);
+  const std::size_t stages = option<Names>(options, "stage").size();
+  if (stages != 1 && stages != groups) {
+    return Refusal{fmt::format("{} stages", stages),
+                   fmt::format("the factors are {}", groups),
+                   "give one stage for all factors, or one for each"};
+  }
+  return sizes.empty() ? std::nullopt
+                       : factors_decline(sizes, topology.ranks());
 }
 
 // Each tick lasts as long as the slowest of its stages or, where the messages
@@ -128,9 +145,10 @@ double predict_blueconnect(const Options& options, const Topology& topology,
   std::vector<ExchangeCost> costs;
   double size = bytes / settings.chunks;
   int stride = 1;
-  for (const int factor : settings.factors) {
+  for (std::size_t i = 0; i < settings.factors.size(); ++i) {
+    const int factor = settings.factors[i];
     costs.push_back(
-        scatter_cost(topology, settings.method, {stride, factor}, size));
+        scatter_cost(topology, settings.methods[i], {stride, factor}, size));
     size /= factor;
     stride *= factor;
   }
@@ -165,15 +183,31 @@ std::vector<std::int64_t> numbers_of_chunks(const Topology& topology) {
   return {1, 2, 4, 8, 16};
 }
 
+// Rings or halving for all; and where there are several levels, messages to all
+// at once in the innermost, whose fabric is memory: elsewhere what a message
+// costs beside its latency, which the model does not know, would add up.
+std::vector<Names> stages_for(const Topology& topology,
+                              const Factors& factors) {
+  std::vector<Names> result{{"ring"}, {"halving"}};
+  if (topology.levels.size() == 1) return result;
+  Names mixed;
+  int stride = 1;
+  for (const int factor : factors) {
+    mixed.push_back(stride < topology.levels.front().size ? "direct"
+                                                          : "halving");
+    stride *= factor;
+  }
+  result.push_back(std::move(mixed));
+  return result;
+}
+
 std::vector<Options> variants(const Topology& topology) {
   std::vector<Options> result;
   for (const Factors& factors : compatible_factorizations(topology)) {
     for (const std::int64_t chunks : numbers_of_chunks(topology)) {
-      for (const ScatterMethod stage :
-           {ScatterMethod::kRing, ScatterMethod::kHalving}) {
-        result.push_back({{"factors", std::vector<std::int64_t>(factors.begin(),
-                                                                factors.end())},
-                          {"stage", std::string(to_string(stage))},
+      for (const Names& stages : stages_for(topology, factors)) {
+        result.push_back({{"factors", Sizes(factors.begin(), factors.end())},
+                          {"stage", stages},
                           {"chunks", chunks}});
       }
     }
@@ -195,8 +229,8 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
                     {},
                     "ranks"},
                    {"stage",
-                    std::string("ring"),
-                    "inside of a group",
+                    Names{"ring"},
+                    "inside of a group: one for all, or one for each factor",
                     {},
                     {"ring", "halving", "direct"}},
                    {"chunks",
