@@ -19,6 +19,18 @@ TEST(StmOrdersSlow, ThreeCommitsByGv1) {
   expect_right<Warm<OneAttemptEach>>(3, kAllOrders, small(ClockKind::kGv1), 3);
 }
 
+// Two cells let threads disagree about the time.
+TEST(StmOrdersSlow, TheRelaxedClockOfWhoReadsWhatTheOtherWrites) {
+  const StmOptions options = small(ClockKind::kRelaxed);
+  expect_right<Skew>(2, kAllOrders, options);
+  const Exploration found = explore(2, [=] {
+    return std::make_unique<Skew>(options,
+                                  make_clock<M>(ClockKind::kRelaxed, 2, 8));
+  });
+  EXPECT_EQ(found.failure, "") << found.describe();
+  EXPECT_TRUE(found.is_complete);
+}
+
 TEST(StmOrdersSlow, TwoWritersAndAWitness) {
   expect_right<Warm<Skew>>(3, kAllOrders, small(ClockKind::kGv4), 3);
 }

@@ -60,6 +60,23 @@ TEST(StmOrders, WhoReadsWhatTheOtherWritesWithKills) {
   expect_right<Warm<Skew>>(2, kAllOrders, with_kills(), 2);
 }
 
+// Its versions lie ahead of what others read, so that who meets one aborts, and
+// then runs alone; with several cells threads disagree about the time as well.
+TEST(StmOrders, TheRelaxedClockBesideAReader) {
+  const StmOptions options = small(ClockKind::kRelaxed);
+  expect_right<WriterAndReader>(2, kAllOrders, options);
+  const Exploration found = explore(2, [=] {
+    return std::make_unique<WriterAndReader>(
+        options, make_clock<M>(ClockKind::kRelaxed, 2, 8));
+  });
+  EXPECT_EQ(found.failure, "") << found.describe();
+  EXPECT_TRUE(found.is_complete);
+}
+
+TEST(StmOrders, TheRelaxedClockOfWhoReadsWhatTheOtherWrites) {
+  expect_right<Skew>(2, at_most_switches(2), small(ClockKind::kRelaxed));
+}
+
 template <class WrongClock>
 Exploration explore_skew() {
   return explore(2, [] {
