@@ -154,16 +154,33 @@ class ConvexTest(unittest.TestCase):
 class SimulatedTest(unittest.TestCase):
     def test_all_runs_of_a_machine_suppose_the_same_costs(self):
         with mock.patch.object(concurrent_stm, "answer", return_value={
-                "commits": 4, "aborts": 0, "seconds": 2e-6}) as answer:
-            machine = concurrent_stm.Simulated(WHERE, 23, '{"load": 1}')
+                "commits": 4, "aborts": 0, "seconds": 2e-6}) as answer, \
+                mock.patch.object(concurrent_stm, "ours",
+                                  lambda *_, **__: Side(1)):
+            machine = concurrent_stm.Simulated(WHERE, '{"load": 1}')
             self.assertEqual(machine.rate("gv1", 10, 2), 2.0)
             machine.rate("gv4", 10, 72)
             machine.rate("gv4", 10, 72)
         commands = [call.args[0] for call in answer.call_args_list]
-        self.assertEqual(len(commands), 2)
+        self.assertEqual(len(commands), 3)  # the first has no work of its own
         for command in commands:
             self.assertEqual(command[command.index("--costs") + 1],
                              '{"load": 1}')
+
+    def test_what_misses_the_caches_is_work_of_its_own(self):
+        seconds = {1_000: 0.04, 1_000_000: 0.12}  # of a block alone
+
+        def alone(where, clock, objects, **_) -> Side:
+            side = Side(1)
+            side.answers["run"]["seconds"] = seconds[objects]
+            return side
+        accesses = concurrent_stm.SIMULATED_STEPS * 10e-9
+        with mock.patch.object(concurrent_stm, "answer", return_value={
+                "commits": 4, "aborts": 0, "seconds": accesses}), \
+                mock.patch.object(concurrent_stm, "ours", alone):
+            machine = concurrent_stm.Simulated(WHERE, "{}")
+            self.assertEqual([machine.own_ns(objects) for objects in seconds],
+                             [90, 290])
 
 
 if __name__ == "__main__":
