@@ -6,6 +6,7 @@ from pathlib import Path
 
 TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth",
            "weft-read-rate", "weft-all-reduce",
+           "weft-sparse-sum",
            "weft-micro", "weft-cli", "weft-books", "weft-concurrent-bench",
            "weft-python", "weft-serve", "weft-serve-load")
 

@@ -21,17 +21,28 @@ STEPS = Bar("convex check, top 1 %: fewer steps than random-k", "times", 5.0)
 STALL = Bar("convex check, top 1 % without memory: error over the target",
             "times", 2.0)
 
+# Where targets are noisy a constant rate keeps an error in proportion to it, and
+# one that falls as 1 / sqrt(t) does not.
+NOISE = 10.0
+NOISY_RATE, NOISY_STEPS = 0.4, 40_000
+FLOOR = Bar("convex check, top 1 %, noisy: floor of a rate over that of its "
+            "half", "times", 1.5)
+LAW = Bar("convex check, top 1 %, noisy: floor of a constant rate over that of "
+          "one that falls as 1/sqrt(t)", "times", 3.0)
+
 
 def benches(where: Setting) -> list[Bench]:
-    return [Bench((BOUND, STEPS, STALL), partial(measure, where))]
+    return [Bench((BOUND, STEPS, STALL), partial(measure, where)),
+            Bench((FLOOR, LAW), partial(measure_laws, where))]
 
 
 def run(where: Setting, pipeline: str, rate: float, steps: int,
-        memory: bool = True) -> dict:
+        memory: bool = True, law: str = "constant", noise: float = 0,
+        target: float = TARGET) -> dict:
     return {"rate": rate} | answer(
         [where.worker, "convex", "--threads", 1, "--pipeline", pipeline,
-         "--memory", json.dumps(memory), "--rate", rate, "--steps", steps,
-         "--target", TARGET])
+         "--memory", json.dumps(memory), "--rate", rate, "--law", law,
+         "--noise", noise, "--steps", steps, "--target", target])
 
 
 def best(runs: list[dict]) -> dict:
@@ -65,3 +76,20 @@ def measure(where: Setting) -> dict:
     return {bar.name: {"ours": figure, "ratio": figure,
                        "note": marked(where, note)}
             for bar, (figure, note) in notes.items()}
+
+
+def measure_laws(where: Setting) -> dict:
+    steps = 4_000 if where.quick else NOISY_STEPS
+
+    def floor(rate: float, law: str) -> float:
+        return run(where, f"topk({RATIO})", rate, steps, law=law, noise=NOISE,
+                   target=0)["floor"]
+
+    whole, half = (floor(rate, "constant")
+                   for rate in (NOISY_RATE, NOISY_RATE / 2))
+    falling = floor(NOISY_RATE, "falling")
+    note = marked(where, f"mean error of the last quarter of {steps} steps: "
+                  f"{whole:.3g} at {NOISY_RATE:g}, {half:.3g} at its half, "
+                  f"{falling:.3g} where it falls")
+    return {bar.name: {"ours": figure, "ratio": figure, "note": note}
+            for bar, figure in ((FLOOR, whole / half), (LAW, whole / falling))}

@@ -1,6 +1,7 @@
 """The bars of time to accuracy on slow links: against f32, and against
 PyTorch's DDP. They need root, and take minutes each: see lib/netlab.py."""
 
+from dataclasses import replace
 from functools import cache, partial
 from statistics import median
 
@@ -15,6 +16,8 @@ from lib.netlab import Link
 from lib.suite import marked, or_error
 
 HOOKS = ("none", "fp16", "powersgd")  # of PyTorch
+WARMUP = "sync.warmup_epochs"
+EPOCH_STEPS = 78  # of ResNet-20: 10,000 images, batches of 128
 # Sizes of DDP's buckets in MiB, each of which is tried: as ours, larger, and
 # its default. PowerSGD has one bucket.
 BUCKETS = {"buckets of 256 KiB": 0.25, "buckets of 1 MiB": 1.0,
@@ -58,7 +61,7 @@ class Contest:
         if hook != "powersgd":  # the same sums as ours; f16 is granted them
             return self.our_steps(DENSE)
         return steps_to(self.accuracy, self._runs.torch_curve(
-            hook, self._steps, eval_every=78))
+            hook, self._steps, eval_every=EPOCH_STEPS))
 
     @cache
     def our_step(self, how: Way, rate: str) -> float:
@@ -87,10 +90,24 @@ class Contest:
         return self._runs.remark()
 
     def ours(self, how: Way, rate: str) -> float:
-        return self.our_step(how, rate) * self.our_steps(how)
+        """Steps of a warm-up, whose first send most, are priced apart."""
+        steps = self.our_steps(how)
+        warm = min(steps, warmup_steps(how))
+        late = (steps - warm) * self.our_step(settled(how), rate)
+        return late + (warm * self.our_step(how, rate) if warm else 0)
 
     def torch(self, hook: str, rate: str) -> float:
         return self.torch_step(hook, rate)[0] * self.torch_steps(hook)
+
+
+def settled(how: Way) -> Way:
+    """As it is once its warm-up is over."""
+    return replace(how, settings=tuple(
+        setting for setting in how.settings if setting[0] != WARMUP))
+
+
+def warmup_steps(how: Way) -> int:
+    return EPOCH_STEPS * dict(how.settings).get(WARMUP, 0)
 
 
 @cache
@@ -172,7 +189,7 @@ def race_steps(where: Setting, runs: Trainings, rate: str,
                bars: tuple) -> dict:
     """f32 against f32; what compresses against our quickest way that does."""
     it = contest(where, runs)
-    steps = {how.name: it.our_step(how, rate)
+    steps = {how.name: it.our_step(settled(how), rate)
              for how in (DENSE, HALF, SERVER, *THREE_LC.values(), TOPK_1,
                          TOPK_10, *DEEP_REDUCE.values())}
     note = ", ".join(f"{name} {1e3 * step:.0f} ms"

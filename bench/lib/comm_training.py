@@ -1,5 +1,5 @@
 """The bars of training by several workers: simulated against measured steps,
-scaling, accuracy and overlap."""
+scaling, accuracy, overlap, and time to accuracy where little is sent."""
 
 import re
 from dataclasses import replace
@@ -7,8 +7,8 @@ from functools import partial
 
 from lib.bench import Bar, Bench, Setting
 from lib.lab_training import (
-    HOSTS, LONG_RESNET20, LONG_STEPS, RESNET20, Trainings, Way, mean_curve,
-    topology, way)
+    HOSTS, LONG_RESNET20, LONG_STEPS, MLP, RESNET20, Trainings, Way,
+    mean_curve, steps_to, topology, way)
 from lib.lab_ways import DENSE, RATES, THREE_LC, TOPK_1, trainings
 from lib.netlab import Link
 from lib.picture import chart
@@ -22,6 +22,7 @@ def benches(where: Setting) -> list[Bench]:
     runs = trainings(where, RESNET20)
     return [*(simulated_bench(where, runs, rate) for rate in RATES),
             scaling_bench(where), overlap_bench(where, runs),
+            topk_time_bench(where),
             *(accuracy_bench(where, how)
               for how in (*THREE_LC.values(), TOPK_1))]
 
@@ -106,6 +107,41 @@ def compare_accuracy(where: Setting, how: Way, runs: Trainings) -> dict:
     return {"ours": figure, "ratio": figure, "note": marked(
         where, f"f32 {base}, so {found}, after {steps} steps"
         + runs.remark())}
+
+
+# The network holds up a model that hosts compute a step of in 20 ms.
+SIMULATED_RATE, COMPUTE_S = "100 Mbit/s", 0.02
+TOPK_COLD = way("top 1 %, no warm-up", momentum=0, sparsify="topk(0.01)",
+                momentum_correction=0.9)
+
+
+def topk_time_bench(where: Setting) -> Bench:
+    bar = Bar(f"top 1 %, MLP, simulated at {SIMULATED_RATE}: time to accuracy",
+              "s", 10.0)
+    return Bench((bar,), partial(race_topk, where, trainings(where, MLP), bar))
+
+
+def race_topk(where: Setting, runs: Trainings, bar: Bar) -> dict:
+    """Against f32 on the same network: steps by threads, times a step's
+    seconds on the simulated one. The 1,000 steps are two epochs, and have no
+    warm-up."""
+    steps, accuracy = (100, 0.9) if where.quick else (1_000, 0.975)
+    link = Link(RATES[SIMULATED_RATE])
+
+    def seconds(how: Way) -> tuple[float, float, float]:
+        needed = steps_to(accuracy, runs.curve(how, steps))
+        step = runs.simulated(how, 8, link, COMPUTE_S).step_s
+        return needed * step, needed, step
+
+    (ours, *sparse), (peer, *dense) = map(seconds, (TOPK_COLD, DENSE))
+    words = "; ".join(
+        f"{name} {needed:.0f} steps of {1e3 * step:.0f} ms" for name,
+        (needed, step) in (("top 1 %", sparse), ("f32", dense)))
+    return {bar.name: {
+        "ours": ours, "peer": peer, "peer_name": DENSE.name,
+        "ratio": peer / ours, "note": marked(
+            where, f"to {100 * accuracy:g} %: {words}, of which "
+            f"{1e3 * COMPUTE_S:g} ms computing{runs.remark()}")}}
 
 
 def overlap_bench(where: Setting, runs: Trainings) -> Bench:

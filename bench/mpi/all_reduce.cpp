@@ -4,11 +4,10 @@
 // {"sizes": [{"bytes": n, "algorithm": "…", "ours": [s, …], "peer": [s, …]}]},
 // seconds of one all-reduce each.
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <fmt/core.h>
-#include <mpi.h>
-#include <nlohmann/json.hpp>
+
+#include "bench/mpi/race.h"
 
 #include "weft/base/parallel.h"
 #include "weft/comm/collective/calibration.h"
@@ -23,8 +22,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kLeastBytes = 1000;
 constexpr std::size_t kFactor = 4;
-constexpr double kBlockSeconds = 0.02;  // of repetitions that are timed at once
-constexpr int kMostRepetitions = 1000;
 
 struct Race {
   Engine& engine;
@@ -38,22 +35,6 @@ struct Race {
                   MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   }
 };
-
-// Seconds of one call, as the slowest rank sees them.
-template <class Call>
-double time_calls(int repetitions, const Call& call) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  for (int i = 0; i < repetitions; ++i) call();
-  double seconds = (MPI_Wtime() - start) / repetitions;
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return seconds;
-}
-
-int repetitions_for(double seconds) {
-  return static_cast<int>(
-      std::clamp(kBlockSeconds / seconds, 1.0, double{kMostRepetitions}));
-}
 
 void require_equal_sums(Race& race) {
   for (std::size_t i = 0; i < race.values.size(); ++i) {
@@ -78,24 +59,11 @@ Json race_size(Engine& engine, Communicator& all, AllReduceChooser& chooser,
   // Which no number of sums overflows.
   std::ranges::fill(race.values, 0.0f);
   std::ranges::fill(race.theirs, 0.0f);
-  const int repetitions = repetitions_for(time_calls(3, [&] { race.peers(); }));
-  Json ours = Json::array();
-  Json peers = Json::array();
-  for (int pair = 0; pair < pairs; ++pair) {
-    const auto we = [&] {
-      ours.push_back(time_calls(repetitions, [&] { race.ours(); }));
-    };
-    const auto they = [&] {
-      peers.push_back(time_calls(repetitions, [&] { race.peers(); }));
-    };
-    if (pair % 2 == 0) we();
-    they();
-    if (pair % 2 == 1) we();
-  }
-  return {{"bytes", bytes},
-          {"algorithm", algorithm.text()},
-          {"ours", ours},
-          {"peer", peers}};
+  Json found = weft::bench::race(
+      pairs, [&] { race.ours(); }, [&] { race.peers(); });
+  found["bytes"] = bytes;
+  found["algorithm"] = algorithm.text();
+  return found;
 }
 
 void race_all(Transport& transport, std::size_t most_bytes, int pairs) {

@@ -1,8 +1,14 @@
-// weft-bench convex --pipeline TEXT --memory true|false --rate R --steps N
-// --target T: sparse stochastic gradients of least squares by four workers,
-// until the error is T of what it was, or for N steps. The optimum is known,
-// and all samples agree on it, so that a constant rate converges; features
-// follow a power law, so that some coordinates matter more than others.
+// weft-bench convex --pipeline TEXT --memory true|false --rate R --law
+// constant|falling --noise S --steps N --target T: sparse stochastic gradients
+// of least squares by four workers, until the error is T of what it was, or for
+// N steps. The optimum is known, and without noise all samples agree on it, so
+// that a constant rate converges; features follow a power law, so that some
+// coordinates matter more than others. Noise is what a step sees of each
+// target, drawn anew, with a deviation of S. A falling rate is R / sqrt(1 + t /
+// 100).
+//
+// "error" is that at the end, "floor" the mean over the last quarter of N
+// steps.
 //
 // "worst" is the largest ratio, over all steps, of what is outstanding (the
 // distance from what dense training would have applied) to the bound of
@@ -46,9 +52,12 @@ std::vector<double> normals(std::uint32_t stream, std::size_t count) {
 
 class LeastSquares {
  public:
-  LeastSquares(const std::string& pipeline, bool has_memory, double rate)
+  LeastSquares(const std::string& pipeline, bool has_memory, double rate,
+               bool is_falling, double noise)
       : pipeline_(pipeline),
         rate_(rate),
+        is_falling_(is_falling),
+        noise_(noise),
         samples_(normals(0, kSamples * kSize)),
         optimum_(normals(1, kSize)),
         dense_(kSize),
@@ -59,7 +68,7 @@ class LeastSquares {
     }
   }
 
-  // The mean of the squared residuals.
+  // The mean of the squared residuals, noise left out.
   double error() const {
     double total = 0;
     for (std::size_t row = 0; row < kSamples; ++row) {
@@ -110,13 +119,22 @@ class LeastSquares {
     return sum;
   }
 
+  double rate() const {
+    return is_falling_ ? rate_ / std::sqrt(1 + steps_ / 100.0) : rate_;
+  }
+
+  // Times the rate.
   std::vector<float> gradient(std::size_t worker) const {
     const RandomStream random{kSeed, static_cast<std::uint32_t>(2 + worker),
                               steps_};
     std::vector<double> sum(kSize);
     for (std::size_t i = 0; i < kBatch; ++i) {
       const std::size_t row = random.word(i) % kSamples;
-      const double scale = rate_ * residual(row) / static_cast<double>(kBatch);
+      const double seen =
+          residual(row) + noise_ * static_cast<double>(normal_from(
+                                       random.word(kBatch + 2 * i),
+                                       random.word(kBatch + 2 * i + 1))[0]);
+      const double scale = rate() * seen / static_cast<double>(kBatch);
       for (std::size_t j = 0; j < kSize; ++j) {
         sum[j] += scale * samples_[row * kSize + j];
       }
@@ -147,6 +165,8 @@ class LeastSquares {
 
   const Pipeline pipeline_;
   const double rate_;
+  const bool is_falling_;
+  const double noise_;
   std::vector<double> samples_;  // [kSamples, kSize]
   const std::vector<double> optimum_;
   std::vector<double> dense_;   // every gradient applied
@@ -164,23 +184,32 @@ void check_convex(const WorkerOptions& options) {
   constexpr std::uint32_t kSteps = 25;  // between measurements of the error
   constexpr double kDiverged = 1e3;
   const double target = std::stod(options.text("target"));
-  LeastSquares problem(options.text("pipeline"),
-                       options.text("memory") == "true",
-                       std::stod(options.text("rate")));
+  LeastSquares problem(
+      options.text("pipeline"), options.text("memory") == "true",
+      std::stod(options.text("rate")), options.text("law") == "falling",
+      std::stod(options.text("noise")));
   const double start = problem.error();
   double error = 1;
   double worst = 0;
+  std::vector<double> last;  // errors of the last quarter
   while (error > target && error < kDiverged &&
          problem.steps() < options.integer("steps")) {
     for (std::uint32_t i = 0; i < kSteps; ++i) {
       worst = std::max(worst, problem.step());
     }
     error = problem.error() / start;
+    if (4 * problem.steps() > 3 * options.integer("steps")) {
+      last.push_back(error);
+    }
   }
-  fmt::print(
-      "{}\n",
-      Json{{"steps", problem.steps()}, {"error", error}, {"worst", worst}}
-          .dump());
+  const double floor = last.empty() ? error
+                                    : std::reduce(last.begin(), last.end()) /
+                                          static_cast<double>(last.size());
+  fmt::print("{}\n", Json{{"steps", problem.steps()},
+                          {"error", error},
+                          {"floor", floor},
+                          {"worst", worst}}
+                         .dump());
 }
 
 }  // namespace weft::bench

@@ -23,7 +23,7 @@ constexpr Command kCommands[] = {
     {"eager-add", race_eager_add},
     {"curve", follow_curve},
     {"sparse-table", make_sparse_table},
-    {"blueconnect", make_blueconnect_table},
+    {"simulated-all-reduce", simulate_all_reduce},
     {"codec", measure_codec},
     {"drift", measure_drift},
     {"convex", check_convex},

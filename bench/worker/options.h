@@ -24,7 +24,7 @@ void race_matmul(const WorkerOptions& options);
 void race_eager_add(const WorkerOptions& options);
 void follow_curve(const WorkerOptions& options);
 void make_sparse_table(const WorkerOptions& options);
-void make_blueconnect_table(const WorkerOptions& options);
+void simulate_all_reduce(const WorkerOptions& options);
 void measure_codec(const WorkerOptions& options);
 void measure_drift(const WorkerOptions& options);
 void check_convex(const WorkerOptions& options);

@@ -62,6 +62,20 @@ class BucketsTest(unittest.TestCase):
         self.assertAlmostEqual(it.torch("none", "1 Gbit/s"), 75 * 0.1)
         self.assertAlmostEqual(it.torch("powersgd", "1 Gbit/s"), 80 * 0.2)
 
+    def test_steps_of_a_warm_up_are_priced_apart(self):
+        it = self.contest({None: 0.2})
+        it._runs.curve = lambda how, steps, seed: [(200, 0.6)]
+
+        def step(how, steps, link) -> Run:
+            is_warm = comm_lab.WARMUP in dict(how.settings)
+            return Run([9.0, 9.0, 0.5 if is_warm else 0.1], [], {})
+        it._runs.ours = step
+        needed = it.our_steps(comm_lab.TOPK_1)
+        self.assertGreater(needed, 2 * comm_lab.EPOCH_STEPS)
+        self.assertAlmostEqual(
+            it.ours(comm_lab.TOPK_1, "1 Gbit/s"),
+            156 * 0.5 + (needed - 156) * 0.1)
+
     def test_powersgd_has_one_bucket(self):
         it = self.contest({None: 0.2})
         self.assertEqual(it.torch_step("powersgd", "1 Gbit/s"),
