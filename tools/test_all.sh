@@ -92,6 +92,15 @@ tensorboard_reads() {
     "$place/bin/python" tests/python/tensorboard_reads.py "$root/build/bin/weft"
 }
 
+# Arrays of JAX and tensors as each other.
+jax_shares() {
+  local place="$root/build/jax"
+  /usr/bin/python3 -m venv "$place" &&
+    "$place/bin/pip" install -q jax==0.7.1 &&
+    PYTHONPATH="$root/build/python" "$place/bin/python" \
+      tests/python/jax_exchange.py
+}
+
 echo "== address and undefined-behaviour sanitizers"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=$root/tools/leaks.supp:print_suppressions=0"
@@ -124,5 +133,6 @@ step "mypy --strict" stubs_are_right
 step "doxygen" reference_is_right
 step "the wheel" package_installs
 step "tensorboard reads" tensorboard_reads
+step "JAX shares arrays" jax_shares
 echo "== slow end-to-end runs"
 run_tests "$root/build" -L slow
