@@ -294,6 +294,34 @@ class Transforms(unittest.TestCase):
         np.testing.assert_allclose(got["b"].numpy(), [[2, 4, 6]])
         np.testing.assert_allclose(got["a"][0].numpy(), [10])
 
+    def test_a_pull_back_works_in_what_is_staged(self):
+        def function(x):
+            return weft.sin(x) * x.sum()
+
+        x, seed = weft.tensor([0.5, 1.0, 2.0]), weft.tensor([1.0, 3.0, 0.0])
+        _, pull = weft.vjp(function, x)
+        expected = pull(seed)[0].tolist()
+        self.assertNotEqual(expected, [0, 0, 0])
+        staged = weft.jit(lambda s: pull(s)[0])
+        self.assertEqual(staged(seed).tolist(), expected)
+        mapped = weft.vmap(lambda s: pull(s)[0])
+        self.assertEqual(mapped(weft.stack([seed] * 2)).tolist(), [expected] * 2)
+
+    def test_bodies_differentiate_numbers_that_they_capture(self):
+        w, xs = weft.tensor(2.0), weft.tensor([1.0, 3.0])
+
+        def slope(x):
+            return weft.grad(lambda w: w * w * x)(w)
+
+        scanned = weft.jit(
+            lambda xs: weft.scan(lambda c, x: (c, slope(x)), xs[0], xs)[1]
+        )
+        self.assertEqual(scanned(xs).tolist(), [4, 12])
+        chosen = weft.jit(
+            lambda x: weft.cond(x > 0.0, lambda: slope(x), lambda: x)
+        )
+        self.assertEqual(chosen(xs[1]).item(), 12)
+
     def test_what_is_no_floating_tensor_has_no_derivative(self):
         def f(x, index):
             return x[index], index + 1

@@ -46,6 +46,23 @@ TEST(JitGradient, ThirdDerivativeThroughIntermediates) {
   EXPECT_NEAR(third(f, 0.5f), third(plain, 0.5f), 1e-4);
 }
 
+TEST(JitGradient, OfResultsThatAreArguments) {
+  const auto f = jit([](const Value& x, const Value& y) {
+    return std::vector<Value>{x, x * y, x};
+  });
+  Value x = number(3);
+  Value y = number(5);
+  Tape tape;
+  tape.watch(x);
+  tape.watch(y);
+  const std::vector<Value> results = f(x, y);
+  const std::vector<Value> seeds{number(1), number(10), number(100)};
+  const std::vector<Value> wrt{x, y};
+  const auto gradients = tape.gradient(results, seeds, wrt);
+  EXPECT_EQ(gradients[0].tensor().item(), 151);
+  EXPECT_EQ(gradients[1].tensor().item(), 30);
+}
+
 TEST(JitGradient, OfVariablesAndCapturedTensors) {
   const Variable v(number(2));
   Value w = number(5);

@@ -38,6 +38,58 @@ TEST(Vjp, PullsBackAsOftenAsWanted) {
                      [&pull = pull_back] { pull({Value()}); });
 }
 
+TEST(Vjp, PullsBackInsideOfAFunctionWhatRanAtOnce) {
+  const auto pulled = [](const auto& pull_back) {
+    return [&pull_back](const Value& seed) {
+      return pull_back({seed, Value()})[0];
+    };
+  };
+  const auto [outputs, pull_back] =
+      vjp(example, {numbers({1, 2}), numbers({3, 4})});
+  EXPECT_TRUE(identical(jit(pulled(pull_back))(numbers({1, 10})).tensor(),
+                        numbers({3, 40})));
+  // Its gradient by the seed is there too.
+  const auto slope = jit([&, &pull = pull_back](const Value& seed) {
+    return vjp(
+               [&](const std::vector<Value>& s) {
+                 return pull({s[0], Value()});
+               },
+               {seed})
+        .pull_back({numbers({1, 1}), Value()})[0];
+  });
+  EXPECT_TRUE(identical(slope(numbers({1, 10})).tensor(), numbers({3, 4})));
+}
+
+TEST(Vjp, ConstantResultsHideNoGradient) {
+  const auto f = [](const std::vector<Value>& v) {
+    return std::vector<Value>{numbers({1, 1}), v[0] * 2.0};
+  };
+  const auto run = [&](const Value& x) {
+    return vjp(f, {x}).pull_back({numbers({5, 5}), numbers({1, 10})})[0];
+  };
+  const Tensor x = numbers({1, 2});
+  EXPECT_TRUE(identical(run(x).tensor(), numbers({2, 20})));
+  EXPECT_TRUE(identical(jit(run)(x).tensor(), numbers({2, 20})));
+}
+
+TEST(Vjp, OfAFunctionAroundThisOneIsAnError) {
+  const auto f = jit([](const Value& x) {
+    const PullBack pull_back = vjp(
+                                   [](const std::vector<Value>& v) {
+                                     return std::vector<Value>{v[0] * v[0]};
+                                   },
+                                   {x})
+                                   .pull_back;
+    return cond(
+        less(sum(x), scalar_like(x, 9)), [&] { return pull_back({x * 2.0}); },
+        [&] { return std::vector{x}; })[0];
+  });
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"a gradient through", "was asked for in"}, [&] {
+                       f(numbers({1, 2}));
+                     });
+}
+
 TEST(Jvp, PushesForwardEagerlyAndStaged) {
   const auto run = [](const Value& x, const Value& dx) {
     const auto [outputs, tangents] =

@@ -4,6 +4,23 @@
 #include "weft/graph/variable.h"
 
 namespace weft {
+namespace {
+
+// The constant of the function that has these very bytes.
+std::optional<ValueId> find_constant(const Function& function,
+                                     const Tensor& tensor) {
+  static const OpDef& constant = op_registry().get("constant");
+  for (const Node& node : function.nodes()) {
+    if (node.op != &constant) continue;
+    const auto& value = node.attributes.get<Tensor>("value");
+    if (value.raw() == tensor.raw() && value.type() == tensor.type()) {
+      return node.outputs[0];
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Value FunctionBuilder::parameter(const TensorType& type, std::string name) {
   // Captured values are the last parameters, since what they are is known only
@@ -49,9 +66,15 @@ ValueId FunctionBuilder::id_of(const Value& value) {
 
 ValueId FunctionBuilder::adopt(const Value& value) {
   // A number is copied into each body that uses it. A larger tensor becomes a
-  // constant of the outermost function once, and branches capture it.
+  // constant of the outermost function once, and branches capture it; so does a
+  // number that a tape watches, which has to be one value for its gradient.
+  const bool is_watched = value.id() >= 0;
   if (!value.is_staged() &&
-      (enclosing_ == nullptr || value.shape().is_scalar())) {
+      (enclosing_ == nullptr || (value.shape().is_scalar() && !is_watched))) {
+    if (const auto known = is_watched ? find_constant(function_, value.tensor())
+                                      : std::nullopt) {
+      return *known;
+    }
     return static_cast<ValueId>(constant(value.tensor()).id());
   }
   if (enclosing_ == nullptr) {

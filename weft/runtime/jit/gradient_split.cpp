@@ -40,7 +40,14 @@ Function extract(const Function& from, std::string name,
     for (const ValueId id : node->inputs) is_needed[at(id)] = true;
   }
   FunctionCopy part(from, std::move(name));
-  for (const ValueId id : given) part.add_parameter(id);
+  for (const ValueId id : given) {
+    if (part[id] < 0) {
+      part.add_parameter(id);
+    } else {
+      // An output that is an argument is given twice, and read once.
+      part.function().add_parameter(from.type(id), "");
+    }
+  }
   for (const Node& node : from.nodes()) {
     if (is_wanted(node)) part.add_node(node);
   }
