@@ -12,6 +12,7 @@
 
 #include "weft/compiler/rule.h"
 #include "weft/graph/builder.h"
+#include "weft/graph/registry.h"
 #include "weft/graph/text.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
@@ -106,11 +107,14 @@ TEST_P(PassTest, ComputesTheSameWithAndWithout) {
 INSTANTIATE_TEST_SUITE_P(All, PassTest, ::testing::ValuesIn(pass_names()),
                          [](const auto& each) { return each.param; });
 
-TEST(Passes, HaveAnOrderThatNoTwoShare) {
+TEST(Passes, HaveAnOrderThatNoTwoShareAndOpsThatExist) {
   std::set<int> orders;
   for (const PassDef& pass : pass_registry().all()) {
     EXPECT_TRUE(orders.insert(pass.order).second) << pass.name;
     EXPECT_NE(pass.rewrite == nullptr, pass.run == nullptr) << pass.name;
+    for (const std::string& op : pass.ops) {
+      EXPECT_NE(op_registry().find(op), nullptr) << pass.name << ": " << op;
+    }
   }
 }
 

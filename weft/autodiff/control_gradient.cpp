@@ -1,13 +1,11 @@
 #include "weft/autodiff/control_gradient.h"
 
-#include "weft/graph/registry.h"
+#include "weft/graph/known_ops.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/support/recursion.h"
 
 namespace weft {
 namespace {
-
-bool is_branch(const OpDef& op) { return op.name().starts_with("cond"); }
 
 // Operands before the arguments: an activation, a predicate.
 std::size_t leading_operands(const OpDef& op) {
@@ -29,8 +27,10 @@ std::vector<FunctionRef> functions_of(Program& program, const Node& node) {
 }
 
 const OpDef& op_of_phase(bool is_branch, std::size_t phase) {
-  return op_registry().get(std::string(is_branch ? "cond" : "call") +
-                           (phase == 0 ? "_enter" : "_reenter"));
+  if (is_branch) {
+    return phase == 0 ? known::cond_enter.get() : known::cond_reenter.get();
+  }
+  return phase == 0 ? known::call_enter.get() : known::call_reenter.get();
 }
 
 Attributes attributes_of_phase(const std::vector<FunctionRef>& functions,

@@ -6,6 +6,7 @@
 #include "weft/batching/control.h"
 #include "weft/batching/instances.h"
 #include "weft/graph/inlining.h"
+#include "weft/graph/known_ops.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
@@ -25,20 +26,20 @@ namespace {
 // Which operand an op is linear in while its others stay; nothing for one that
 // is not, or for which there is no saving.
 std::optional<std::size_t> linear_operand(const OpDef& op) {
-  static const std::map<std::string_view, std::size_t> operands{
-      {"matmul", 1},    {"conv2d_weight_gradient", 1},
-      {"sum", 0},       {"reshape", 0},
-      {"transpose", 0}, {"cast", 0},
-      {"negate", 0},    {"scatter_add", 0},
-      {"unslice", 0},   {"split", 0},
-      {"slice", 0}};
-  const auto found = operands.find(op.name());
+  static const std::map<const OpDef*, std::size_t> operands{
+      {&known::matmul.get(), 1},    {&known::conv2d_weight_gradient.get(), 1},
+      {&known::sum.get(), 0},       {&known::reshape.get(), 0},
+      {&known::transpose.get(), 0}, {&known::cast.get(), 0},
+      {&known::negate.get(), 0},    {&known::scatter_add.get(), 0},
+      {&known::unslice.get(), 0},   {&known::split.get(), 0},
+      {&known::slice.get(), 0}};
+  const auto found = operands.find(&op);
   return found == operands.end() ? std::nullopt : std::optional(found->second);
 }
 
 // A product without what may stand behind one.
 bool is_plain_product(const Node& node) {
-  return node.op->name() == "matmul" && node.inputs.size() == 2 &&
+  return *node.op == known::matmul && node.inputs.size() == 2 &&
          node.attributes.text("activation") == "none";
 }
 
@@ -82,13 +83,13 @@ class ScaledGradients {
     const Value& value = values_[static_cast<std::size_t>(id)];
     if (!function_.is_parameter(id)) {
       const Node& node = function_.node(function_.value(id).node);
-      if (node.op->name() == "add" &&
+      if (*node.op == known::add &&
           function_.type(node.inputs[0]) == function_.type(node.inputs[1])) {
         return scaled(node.inputs[0]) + scaled(node.inputs[1]);
       }
       const auto operand = linear_operand(*node.op);
       const bool has_tail =
-          node.op->name() == "matmul" && !is_plain_product(node);
+          *node.op == known::matmul && !is_plain_product(node);
       if (operand && !has_tail && node.outputs.size() == 1) {
         return again(node, *operand);
       }
@@ -105,15 +106,14 @@ class ScaledGradients {
     // What flows back is scaled itself, as it stands between the layers and has
     // no product of its own for each parameter.
     Value& operand = operands[linear];
-    operand = passes_on(node.op->name())
-                  ? scaled(node.inputs[linear])
-                  : operand * cast(clip_, operand.dtype());
+    operand = passes_on(*node.op) ? scaled(node.inputs[linear])
+                                  : operand * cast(clip_, operand.dtype());
     return call_all(*node.op, operands, node.attributes, node.location)[0];
   }
   // Ops that only move elements: what they move may come from a product.
-  static bool passes_on(std::string_view op) {
-    return op != "matmul" && op != "conv2d_weight_gradient" && op != "sum" &&
-           op != "scatter_add";
+  static bool passes_on(const OpDef& op) {
+    return op != known::matmul && op != known::conv2d_weight_gradient &&
+           op != known::sum && op != known::scatter_add;
   }
 
   const Function& function_;
@@ -153,9 +153,10 @@ class SquaredNorms {
   Value of(ValueId id) {
     if (!function_.is_parameter(id) && form_.depends(id)) {
       const Node& node = function_.node(function_.value(id).node);
-      const std::string_view op = node.op->name();
+      const OpDef& op = *node.op;
       // These keep all elements, and so the norm.
-      if (op == "reshape" || op == "transpose" || op == "negate") {
+      if (op == known::reshape || op == known::transpose ||
+          op == known::negate) {
         const Value norms = of(node.inputs[0]);
         if (took_gradients(node.inputs[0])) stacked_.insert(id);
         return norms;
@@ -163,10 +164,10 @@ class SquaredNorms {
       if (is_plain_product(node)) {
         if (auto norms = of_product(node)) return *std::move(norms);
       }
-      if (op == "conv2d_weight_gradient") {
+      if (op == known::conv2d_weight_gradient) {
         if (auto norms = of_convolution(node)) return *std::move(norms);
       }
-      if (op == "scatter_add" && is_along_rows(node)) return of_rows(node);
+      if (op == known::scatter_add && is_along_rows(node)) return of_rows(node);
     }
     if (form_.depends(id)) stacked_.insert(id);
     return of_stacked(instances_.stacked(id), form_.depends(id));

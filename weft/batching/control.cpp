@@ -4,6 +4,7 @@
 #include <map>
 
 #include "weft/base/index.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
@@ -72,15 +73,16 @@ class BatchedControl::Body {
       operands.values.push_back(instances.stacked(id));
       operands.flags.push_back(instances.depends(id));
     }
-    const std::string& name = node.op->name();
-    if (name == "while" || name == "scan" || name == "call" || name == "cond") {
+    const OpDef& op = *node.op;
+    if (op == known::while_loop || op == known::scan || op == known::call ||
+        op == known::cond) {
       if (!has_any(operands.flags)) {
         return call_all(*node.op, operands.values, node.attributes,
                         node.location);
       }
     }
-    if (name == "while") return run_while(node, operands);
-    if (name == "scan") return run_scan(node, operands);
+    if (op == known::while_loop) return run_while(node, operands);
+    if (op == known::scan) return run_scan(node, operands);
     return enter(node, operands);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/index.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/phases.h"
 
 namespace weft {
@@ -20,7 +21,7 @@ void for_each_function(const Attributes& attributes, Visit&& visit) {
 }  // namespace
 
 Entering::Entering(const OpDef& op, const Attributes& attributes)
-    : is_branch(op.name().starts_with("cond")),
+    : is_branch(weft::is_branch(op)),
       is_phased(weft::leaves_activation(op) || enters_again(op)),
       leading((enters_again(op) ? 1u : 0u) + (is_branch ? 1u : 0u)) {
   if (is_phased) phases = Phases::of(attributes);
@@ -119,12 +120,12 @@ Flags Differing::of_node(const OpDef& op, const Attributes& attributes,
     // compute the same.
     return Flags(results, has_any(operands));
   }
-  if (op.name() == "while") {
+  if (op == known::while_loop) {
     Flags flags = of_loop(op, attributes, operands);
     flags.resize(results);
     return flags;
   }
-  if (op.name() == "scan") {
+  if (op == known::scan) {
     const FunctionRef& body = attributes.function("body");
     const Flags parameters = of_loop(op, attributes, operands);
     Flags flags = of_results(body, parameters);
@@ -178,7 +179,7 @@ Flags Differing::of_loop(const OpDef& loop, const Attributes& attributes,
     results.resize(carried);
     unite(next, results);
     // Instances that end at different times differ in all that is carried.
-    if (loop.name() == "while" &&
+    if (loop == known::while_loop &&
         // The condition counts with the values of this round: it may come to
         // differ only by what the body has spread.
         of_results(attributes.function("condition"), next)[0]) {

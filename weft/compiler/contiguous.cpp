@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "weft/base/index.h"
+#include "weft/graph/known_ops.h"
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/slicing.h"
 
@@ -77,27 +78,27 @@ bool keeps_order(const Function& function, const Node& node) {
 std::vector<Run> results_in_operand(const Function& function,
                                     const Node& node) {
   if (node.op->has(kView)) return {{0, 0}};
-  const std::string& op = node.op->name();
-  if (op == "split") {
+  const OpDef& op = *node.op;
+  if (op == known::split) {
     return runs_along(function, node, function.type(node.inputs[0]),
                       node.outputs);
   }
-  if (op == "slice") {
+  if (op == known::slice) {
     const TensorType& type = function.type(node.inputs[0]);
     const auto start = start_of_slice(function, node);
     if (!start) return {};
     return {{0, at(*start) * size_of(type.dtype)}};
   }
   const bool is_same =
-      (op == "transpose" && keeps_order(function, node)) ||
-      (op == "broadcast_to" && function.type(node.inputs[0]).bytes() ==
-                                   function.type(node.outputs[0]).bytes());
+      (op == known::transpose && keeps_order(function, node)) ||
+      (op == known::broadcast_to && function.type(node.inputs[0]).bytes() ==
+                                        function.type(node.outputs[0]).bytes());
   return is_same ? std::vector<Run>{{0, 0}} : std::vector<Run>{};
 }
 
 std::vector<Run> operands_in_result(const Function& function,
                                     const Node& node) {
-  if (node.op->name() != "concat") return {};
+  if (*node.op != known::concat) return {};
   return runs_along(function, node, function.type(node.outputs[0]),
                     node.inputs);
 }

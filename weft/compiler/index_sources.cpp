@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "weft/graph/known_ops.h"
+
 namespace weft {
 namespace {
 
@@ -23,20 +25,20 @@ class Search {
       return;
     }
     const Node& node = function_.node(function_.value(value).node);
-    const std::string& op = node.op->name();
+    const OpDef& op = *node.op;
     // Indices of several axes stand along the last one: an op that mixes that
     // axis with others loses which is of which.
     const bool keeps_axes = count == 1 || keeps_last_axis(node);
-    if (op == "constant") {
+    if (op == known::constant) {
       found.push_back({value, first, count, type});
-    } else if (op == "reshape" && keeps_axes) {
+    } else if (op == known::reshape && keeps_axes) {
       follow(node.inputs[0], first, count, type);
-    } else if (op == "concat") {
+    } else if (op == known::concat) {
       follow_parts(node, first, count);
-    } else if ((op == "broadcast_to" && keeps_axes) ||
-               (op == "transpose" && count == 1) ||
+    } else if ((op == known::broadcast_to && keeps_axes) ||
+               (op == known::transpose && count == 1) ||
                // A cast to a narrower type could change an index.
-               (op == "cast" && keeps_integers(node))) {
+               (op == known::cast && keeps_integers(node))) {
       follow(node.inputs[0], first, count);
     }
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "weft/graph/inlining.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/phases.h"
 #include "weft/tensor/symbol.h"
 
@@ -62,19 +63,19 @@ class Inliner : public FunctionBuilder {
                   "has more than {} nodes when its calls are expanded",
                   kMostNodes);
     }
-    const bool is_call = op.name() == "call" || op.name() == "call_enter" ||
-                         op.name() == "call_reenter";
+    const bool is_call = op == known::call || op == known::call_enter ||
+                         op == known::call_reenter;
     // What leads back to itself would be expanded without end; it stays a call.
     if (!is_call || leads_back(attributes.function("function").name)) {
       return FunctionBuilder::apply(op, inputs, attributes, location);
     }
     std::vector<Value> arguments;
     for (const Value* input : inputs) arguments.push_back(*input);
-    if (op.name() == "call_reenter") return reenter(attributes, arguments);
+    if (op == known::call_reenter) return reenter(attributes, arguments);
     // Shapes are settled call by call, as two calls of a function may differ in
     // them.
     const Function body = bound(attributes.function("function"), arguments);
-    if (op.name() == "call") return inlined_results(*this, body, arguments);
+    if (op == known::call) return inlined_results(*this, body, arguments);
     Activation activation{body, Phases::of(attributes), {}};
     return run_phase(std::move(activation), 0, arguments);
   }

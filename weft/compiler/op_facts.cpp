@@ -4,6 +4,7 @@
 #include <array>
 
 #include "weft/graph/kernel.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/registry.h"
 #include "weft/kernels/loop/tile_functions.h"
 
@@ -104,7 +105,7 @@ std::string batching_of(const OpDef& op) {
 bool is_in_loops(const OpDef& op) {
   constexpr std::array kTypes{TileType::kF32, TileType::kI32, TileType::kI64,
                               TileType::kF64};
-  return op.name() == "cast" ||
+  return op == known::cast ||
          std::any_of(kTypes.begin(), kTypes.end(), [&](TileType type) {
            return find_tile_op(op.name(), type) != nullptr;
          });

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "weft/graph/known_ops.h"
+
 namespace weft {
 
 // The order below is that of need: arguments and constants are where they are,
@@ -36,7 +38,7 @@ void Places::place_given() {
     place(function_.parameters()[i]) = {Place::kArgument, i};
   }
   for (const Node& node : function_.nodes()) {
-    if (node.op->name() != "constant") continue;
+    if (*node.op != known::constant) continue;
     place(node.outputs[0]) = {Place::kConstant, constants_.size()};
     constants_.push_back(node.attributes.get<Tensor>("value"));
   }

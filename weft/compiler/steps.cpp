@@ -7,6 +7,7 @@
 
 #include "weft/compiler/loop_groups.h"
 #include "weft/graph/kernel.h"
+#include "weft/graph/known_ops.h"
 
 namespace weft {
 namespace {
@@ -105,7 +106,7 @@ class LoopBuilder {
     // a cast has rounded. Among integers only that of a cast is safe: the
     // negative of the smallest one is no integer of its dtype.
     const bool needs_none =
-        node.op->name() == "cast" || (selects(op.code) && is_floating(dtype));
+        *node.op == known::cast || (selects(op.code) && is_floating(dtype));
     return needs_none ? number : round(number, dtype, value);
   }
 
@@ -127,7 +128,7 @@ class LoopBuilder {
       const Node& node = function_.node(id);
       nodes_.push_back(id);
       output.is_sum = true;
-      if (node.op->name() == "mean") {
+      if (*node.op == known::mean) {
         // The mean is the sum times results / elements: one over how many each
         // result adds up.
         output.scale = static_cast<double>(output.type.shape.num_elements()) /
@@ -150,7 +151,7 @@ class LoopBuilder {
 };
 
 bool takes_no_time(const Node& node) {
-  return node.op->has(kView) || node.op->name() == "constant";
+  return node.op->has(kView) || *node.op == known::constant;
 }
 
 PlanStep single_step(NodeId id, const Node& node) {

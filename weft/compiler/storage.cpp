@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "weft/graph/known_ops.h"
 #include "weft/tensor/allocator.h"
 
 namespace weft {
@@ -80,7 +81,7 @@ void Storage::put(ValueId part, Span place) {
 
 bool Storage::is_made_by_step(ValueId id) const {
   return !function_.is_parameter(id) &&
-         function_.node(function_.value(id).node).op->name() != "constant";
+         *function_.node(function_.value(id).node).op != known::constant;
 }
 
 // --- Parts of operands ---------------------------------------------------

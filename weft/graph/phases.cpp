@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/graph/known_ops.h"
+
 namespace weft {
 namespace {
 
@@ -26,12 +28,16 @@ bool adds_up(const Integers& counts, std::size_t total) {
 }  // namespace
 
 bool leaves_activation(const OpDef& op) {
-  // The names are those of call_enter and cond_enter (phases.h).
-  return op.has(kControl) && op.name().ends_with("_enter");
+  return op == known::call_enter || op == known::cond_enter;
 }
 
 bool enters_again(const OpDef& op) {
-  return op.has(kControl) && op.name().ends_with("_reenter");
+  return op == known::call_reenter || op == known::cond_reenter;
+}
+
+bool is_branch(const OpDef& op) {
+  return op == known::cond || op == known::cond_enter ||
+         op == known::cond_reenter;
 }
 
 Phases Phases::whole(const Signature& signature) {

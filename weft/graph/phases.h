@@ -45,6 +45,8 @@ inline const TensorType kActivation{DType::kI64, {}};
 bool leaves_activation(const OpDef& op);
 // Whether an op enters one again.
 bool enters_again(const OpDef& op);
+// Whether an op enters one of two functions, by a predicate.
+bool is_branch(const OpDef& op);
 
 struct Phases {
   Integers arguments;  // parameters of each phase

@@ -4,6 +4,7 @@
 
 #include "weft/base/index.h"
 #include "weft/graph/builder.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/text.h"
 #include "weft/onnx/node_context.h"
 #include "weft/onnx/value.h"
@@ -282,7 +283,7 @@ void Exporter::run_node(const Function& function, const Node& node,
     results.back()->type = function.type(id);
     read.push_back(is_read[at(id)]);
   }
-  if (op.name() == "constant") {
+  if (op == known::constant) {
     results[0]->known = node.attributes.get<Tensor>("value");
     return;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/graph/builder.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/location.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/index.h"
@@ -27,12 +28,12 @@ bool collect_lookups(FunctionBuilder& builder, ValueId gradient,
   if (function.is_parameter(gradient)) return false;
   const Node& node = function.node(function.value(gradient).node);
   // Where a table is read twice, its gradients are added (autodiff/reverse.h).
-  if (node.op->name() == "add") {
+  if (*node.op == known::add) {
     return collect_lookups(builder, node.inputs[0], found) &&
            collect_lookups(builder, node.inputs[1], found);
   }
   // The gradient of a lookup is such a node; any other gradient is dense.
-  if (node.op->name() != "scatter_add" || node.attributes.integer("axis") != 0)
+  if (*node.op != known::scatter_add || node.attributes.integer("axis") != 0)
     return false;
   found.updates.emplace_back(builder, node.inputs[0]);
   found.indices.emplace_back(builder, node.inputs[1]);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "weft/graph/known_ops.h"
 #include "weft/graph/text.h"
 #include "weft/tensor/symbol.h"
 
@@ -152,8 +153,8 @@ bool in_tile(const Use& use) {
 
 bool always(const Use&) { return true; }
 
-const std::map<std::string, Rule, std::less<>>& rules() {
-  static const std::map<std::string, Rule, std::less<>> all = {
+const std::map<const OpDef*, Rule>& rules() {
+  static const std::vector<std::pair<const char*, Rule>> named = {
       {"argmax", beside_axis},
       {"argmin", beside_axis},
       {"attention", in_attention},
@@ -191,15 +192,18 @@ const std::map<std::string, Rule, std::less<>>& rules() {
       {"top_k", beside_axis},
       {"transpose", always},
   };
-  static const auto with_reductions = [] {
-    auto joined = all;
+  static const auto all = [] {
+    std::map<const OpDef*, Rule> found;
+    for (const auto& [name, rule] : named) {
+      found.emplace(&op_registry().get(name), rule);
+    }
     for (const char* name :
          {"all", "any", "max", "mean", "min", "prod", "sum"}) {
-      joined.emplace(name, beside_axes);
+      found.emplace(&op_registry().get(name), beside_axes);
     }
-    return joined;
+    return found;
   }();
-  return with_reductions;
+  return all;
 }
 
 class Walk {
@@ -231,8 +235,8 @@ class Walk {
 
   // A node without rows may make as many as there are if all are the same.
   bool repeats(const Node& node) const {
-    const std::string& op = node.op->name();
-    if (op == "full" || op == "broadcast_to") return true;
+    const OpDef& op = *node.op;
+    if (op == known::full || op == known::broadcast_to) return true;
     return std::ranges::none_of(node.attributes, [&](const auto& each) {
       const auto* shape = std::get_if<Shape>(&each.second);
       return shape != nullptr && mentions(*shape);
@@ -241,7 +245,7 @@ class Walk {
 
   static bool keeps_apart(const Use& use) {
     if (use.node.op->has(kElementwise)) return aligned(use);
-    const auto found = rules().find(use.node.op->name());
+    const auto found = rules().find(use.node.op);
     return found != rules().end() && found->second(use);
   }
 

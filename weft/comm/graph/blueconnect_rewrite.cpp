@@ -8,6 +8,7 @@
 #include "weft/base/refusal.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/function_copy.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/registry.h"
 #include "weft/tensor/symbol.h"
 
@@ -121,7 +122,7 @@ class Rewriter {
     copy_.add_parameters();
     for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
       const Node& node = function_.nodes()[i];
-      if (node.op->name() == "all_reduce") {
+      if (*node.op == known::all_reduce) {
         replace(static_cast<NodeId>(i), node);
       } else {
         copy_.add_node(node);

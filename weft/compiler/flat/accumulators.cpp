@@ -5,6 +5,7 @@
 
 #include "weft/base/index.h"
 #include "weft/compiler/flat/draft.h"
+#include "weft/graph/known_ops.h"
 
 namespace weft {
 namespace {
@@ -23,8 +24,8 @@ struct Sum {
 };
 
 bool is_zero(const Node& op) {
-  if (op.op->name() == "full") return op.attributes.real("value") == 0;
-  if (op.op->name() != "constant") return false;
+  if (*op.op == known::full) return op.attributes.real("value") == 0;
+  if (*op.op != known::constant) return false;
   const Tensor& value = op.attributes.get<Tensor>("value");
   const auto* bytes = static_cast<const std::byte*>(value.raw());
   // A negative zero has a bit set: it stays a term like any other.
@@ -175,7 +176,7 @@ class Accumulators {
     } else if (node.kind == FlatKind::kRegion) {
       const Node& op = *draft_.ops[at(node.region)];
       if (is_zero(op)) return;
-      if (op.op->name() == "add" && is_only_here &&
+      if (*op.op == known::add && is_only_here &&
           // An add that broadcasts would add other shapes to the total.
           graph_.type(node.inputs[0]) == node.types[0] &&
           graph_.type(node.inputs[1]) == node.types[0]) {
@@ -283,7 +284,7 @@ class Accumulators {
 
 }  // namespace
 
-bool is_product(const Node& op) { return op.op->name() == "matmul"; }
+bool is_product(const Node& op) { return *op.op == known::matmul; }
 
 void accumulate_sums(Draft& draft) {
   Accumulators(draft).run();

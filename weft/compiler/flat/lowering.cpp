@@ -7,6 +7,7 @@
 #include "weft/compiler/dead_nodes.h"
 #include "weft/compiler/flat/draft.h"
 #include "weft/compiler/flat/needed_phases.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/phases.h"
 #include "weft/graph/signature.h"
 #include "weft/ops/support/recursion.h"
@@ -344,18 +345,18 @@ class Lowering {
 
   Values add_control(const Node& node, const Values& inputs, Scope scope) {
     if (enters_again(*node.op)) return enter_again(node, inputs);
-    const std::string& op = node.op->name();
+    const OpDef& op = *node.op;
     const Attributes& attributes = node.attributes;
-    const bool is_phased = op.ends_with("_enter");
+    const bool is_phased = leaves_activation(op);
     Chain chain{scope, {}};
-    if (op.starts_with("call")) {
+    if (op == known::call || op == known::call_enter) {
       const FunctionRef& function = attributes.function("function");
       const Phases phases = is_phased ? Phases::of(attributes)
                                       : Phases::whole(*function.signature);
       chain.activations.push_back(
           by_calls(function, phases, inputs, scope, node.location));
     } else {
-      WEFT_CHECK(op.starts_with("cond"), "{} has no flat form", op);
+      WEFT_CHECK(is_branch(op), "{} has no flat form", op.name());
       const FunctionRef& then = attributes.function("then");
       const Phases phases =
           is_phased ? Phases::of(attributes) : Phases::whole(*then.signature);

@@ -8,8 +8,8 @@
 
 #include "weft/base/index.h"
 #include "weft/graph/function_copy.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/phases.h"
-#include "weft/graph/registry.h"
 
 namespace weft {
 namespace {
@@ -46,8 +46,7 @@ std::size_t phase_of(const Node& node) {
 
 // Operands before the arguments: an activation, a predicate.
 std::size_t leading_operands(const Node& node) {
-  const bool is_branch = node.op->name().starts_with("cond");
-  return (enters_again(*node.op) ? 1u : 0u) + (is_branch ? 1u : 0u);
+  return (enters_again(*node.op) ? 1u : 0u) + (is_branch(*node.op) ? 1u : 0u);
 }
 
 // For each node that enters an activation, the one that entered it first.
@@ -339,7 +338,7 @@ class NeededPhases {
     // With one phase left there is no activation to come back to: it is an
     // ordinary call.
     if (kept.size() == 1) {
-      op = &op_registry().get(op->name().starts_with("cond") ? "cond" : "call");
+      op = is_branch(*op) ? &known::cond.get() : &known::call.get();
     } else {
       attributes.set("arguments", arguments);
       attributes.set("results", results);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "weft/base/index.h"
+#include "weft/graph/known_ops.h"
 
 namespace weft {
 namespace {
@@ -211,8 +212,7 @@ class Groups {
   // kept until they are read.
   bool may_wait(int id) const {
     const OpDef& op = *draft_.ops[at(node(id).region)]->op;
-    return op.has(kElementwise) ||
-           (node(id).body == 0 && op.name() == "gather");
+    return op.has(kElementwise) || (node(id).body == 0 && op == known::gather);
   }
 
   // Whether an op, with what only it needs, can be computed from what group

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/compiler/steps.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/registry.h"
 
 namespace weft {
@@ -38,7 +39,7 @@ WithTotals add_to_totals(const Function& region,
     const Node* node = maker_of(region, scattered);
     // A result that is read otherwise must be a tensor of its own.
     if (!is_accumulated[i] || node == nullptr ||
-        node->op->name() != "scatter_add" ||
+        *node->op != known::scatter_add ||
         // add_rows takes rows of the first axis alone.
         node->attributes.integer("axis") != 0) {
       continue;
@@ -70,7 +71,7 @@ std::vector<std::pair<std::size_t, std::size_t>> changed_tables(
     // The table may be seen under another shape, as that of many instances is.
     const Node* node =
         maker_of(region, storage_of(region, region.results()[i]));
-    if (node == nullptr || node->op->name() != "add_rows") continue;
+    if (node == nullptr || *node->op != known::add_rows) continue;
     const auto table = std::find(parameters.begin(), parameters.end(),
                                  storage_of(region, node->inputs[0]));
     // A table that the region makes itself is its own already.

@@ -1,4 +1,5 @@
 #include "weft/compiler/pass.h"
+#include "weft/graph/known_ops.h"
 
 namespace weft {
 namespace {
@@ -13,7 +14,7 @@ std::optional<std::vector<Value>> drop_identity(Rewriter&,
   }
   // An op that only renames or repeats does nothing where the type stays.
   const OpDef& op = application.op;
-  if (!op.has(kView) && op.name() != "cast" && op.name() != "broadcast_to") {
+  if (!op.has(kView) && op != known::cast && op != known::broadcast_to) {
     return std::nullopt;
   }
   return std::vector{application.operands[0]};

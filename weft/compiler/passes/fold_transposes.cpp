@@ -3,6 +3,7 @@
 #include "weft/base/index.h"
 #include "weft/compiler/pass.h"
 #include "weft/compiler/permutation.h"
+#include "weft/graph/known_ops.h"
 
 namespace weft {
 namespace {
@@ -22,7 +23,7 @@ std::optional<std::vector<Value>> fold_transposes(Rewriter& rewriter,
     if (i == 0 && is_flat) continue;
     const Node* node = rewriter.node_of(operands[i]);
     const int rank = operands[i].shape().rank();
-    if (node == nullptr || node->op->name() != "transpose" || rank < 2) {
+    if (node == nullptr || *node->op != known::transpose || rank < 2) {
       continue;
     }
     Integers order = permutation_of(node->attributes, rank);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "weft/compiler/pass.h"
+#include "weft/graph/known_ops.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
@@ -27,7 +28,7 @@ std::optional<std::vector<Value>> hoist_factor(Rewriter& rewriter,
                                                OpApplication& application) {
   const Value& x = application.operands[0];
   const Node* product = rewriter.node_of(x);
-  if (product == nullptr || product->op->name() != "multiply") {
+  if (product == nullptr || *product->op != known::multiply) {
     return std::nullopt;
   }
   const std::vector<ValueId> inputs = product->inputs;

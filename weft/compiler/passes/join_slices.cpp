@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "weft/compiler/pass.h"
+#include "weft/graph/known_ops.h"
 #include "weft/ops/join.h"
 #include "weft/ops/support/slicing.h"
 #include "weft/tensor/symbol.h"
@@ -26,9 +27,9 @@ class Parts {
   bool add(ValueId value) {
     if (function_.is_parameter(value)) return false;
     const Node& node = function_.node(function_.value(value).node);
-    if (node.op->name() == "unslice") return add_unslice(node);
+    if (*node.op == known::unslice) return add_unslice(node);
     // Additions nest: the gradient of four gates is a sum of sums.
-    return node.op->name() == "add" &&
+    return *node.op == known::add &&
            std::all_of(node.inputs.begin(), node.inputs.end(),
                        [&](ValueId input) { return add(input); });
   }

@@ -1,6 +1,7 @@
 #include "weft/base/index.h"
 #include "weft/compiler/pass.h"
 #include "weft/compiler/permutation.h"
+#include "weft/graph/known_ops.h"
 #include "weft/ops/shape.h"
 
 namespace weft {
@@ -9,7 +10,7 @@ namespace {
 std::optional<std::vector<Value>> join_transposes(Rewriter& rewriter,
                                                   OpApplication& application) {
   const Node* inner = rewriter.node_of(application.operands[0]);
-  if (inner == nullptr || inner->op->name() != "transpose") return std::nullopt;
+  if (inner == nullptr || *inner->op != known::transpose) return std::nullopt;
   const int rank = application.operands[0].shape().rank();
   const Integers first = permutation_of(inner->attributes, rank);
   Integers order;

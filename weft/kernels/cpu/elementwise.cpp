@@ -1,5 +1,6 @@
 // Every op that has a tile function, run as a loop of one instruction.
 #include "weft/graph/kernel.h"
+#include "weft/graph/known_ops.h"
 #include "weft/kernels/loop/loop_kernel.h"
 
 namespace weft {
@@ -8,7 +9,7 @@ namespace {
 std::optional<std::string> elementwise_declines(const OpCall& call) {
   const auto type = loop_type(call.op.name(), call.inputs, call.outputs);
   if (!type) return "no number holds both i64 and floats";
-  if (call.op.name() != "cast" &&
+  if (call.op != known::cast &&
       find_tile_op(call.op.name(), *type) == nullptr) {
     return fmt::format("no loop in {}", to_string(dtype_of(*type)));
   }

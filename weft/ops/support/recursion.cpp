@@ -1,6 +1,7 @@
 #include "weft/ops/support/recursion.h"
 
 #include "weft/graph/inlining.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
@@ -183,13 +184,13 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
 }  // namespace
 
 bool is_loop(const OpDef& op) {
-  return op.name() == "while" || op.name() == "scan";
+  return op == known::while_loop || op == known::scan;
 }
 
 FunctionRef recursive_form(Program& program, const OpDef& loop,
                            const Attributes& attributes) {
-  return loop.name() == "while" ? recursive_while(program, attributes)
-                                : recursive_scan(program, attributes);
+  return loop == known::while_loop ? recursive_while(program, attributes)
+                                   : recursive_scan(program, attributes);
 }
 
 Graph loops_to_recursion(const Graph& graph) {

@@ -1,9 +1,9 @@
 #include "weft/runtime/tagged/scalar_program.h"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <string_view>
+#include <set>
+
+#include "weft/graph/registry.h"
 
 namespace weft {
 namespace {
@@ -12,11 +12,21 @@ constexpr std::size_t kMostNodes = 64;
 
 // Ops of which every kernel gives the same bits. abs is none: kernels differ in
 // the sign of zero.
-constexpr std::array<std::string_view, 20> kExact{
-    "add",         "subtract",   "multiply",    "divide",      "maximum",
-    "minimum",     "negate",     "square",      "relu",        "equal",
-    "not_equal",   "less",       "less_equal",  "greater",     "greater_equal",
-    "logical_and", "logical_or", "logical_xor", "logical_not", "where"};
+bool computes_exactly(const OpDef& op) {
+  static const auto exact = [] {
+    std::set<const OpDef*> ops;
+    for (const char* name :
+         {"add",        "subtract",    "multiply",      "divide",
+          "maximum",    "minimum",     "negate",        "square",
+          "relu",       "equal",       "not_equal",     "less",
+          "less_equal", "greater",     "greater_equal", "logical_and",
+          "logical_or", "logical_xor", "logical_not",   "where"}) {
+      ops.insert(&op_registry().get(name));
+    }
+    return ops;
+  }();
+  return exact.contains(&op);
+}
 
 bool is_plain(const TensorType& type) {
   return type.shape.is_scalar() && type.dtype != DType::kF16 &&
@@ -30,8 +40,7 @@ bool is_fixed(const Node& node) {
 
 bool is_exact(const Node& node) {
   if (node.op->reference() == nullptr) return false;
-  return is_fixed(node) || std::find(kExact.begin(), kExact.end(),
-                                     node.op->name()) != kExact.end();
+  return is_fixed(node) || computes_exactly(*node.op);
 }
 
 }  // namespace
