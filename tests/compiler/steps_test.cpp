@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weft/compiler/inline_calls.h"
+#include "weft/graph/registry.h"
 #include "weft/graph/text.h"
 
 namespace weft::steps_test {
@@ -88,6 +89,28 @@ TEST(LoopGroups, EndsALoopAtAProduct) {
     return %4
   })"),
             "relu\nmatmul\nadd\n");
+}
+
+// What an op's entry says that it costs decides: 24 additions an element are
+// worth the memory that they save.
+TEST(LoopGroups, ComputesAgainWhatCostsLittle) {
+  const TensorType x{DType::kF32, {8, 8}};
+  for (const char* name : {"negate", "exp", "gelu", "log1p", "sin", "tan"}) {
+    SCOPED_TRACE(name);
+    const OpDef& op = op_registry().get(name);
+    const double flops = op.cost()({op, {&x, 1}, {}, {&x, 1}}).flops / 64;
+    const std::string again = flops <= 24 ? std::string(name) + " " : "";
+    EXPECT_EQ(steps_of(fmt::format(
+                  R"(func @f(%0: f32[8, 8], %1: f32[8, 8]) -> (f32[8, 8]) {{
+    %2 = {}(%0) : f32[8, 8]
+    %3 = multiply(%2, %2) : f32[8, 8]
+    %4 = matmul(%3, %1) : f32[8, 8]
+    %5 = add(%4, %2) : f32[8, 8]
+    return %5
+  }})",
+                  name)),
+              fmt::format("{} multiply\nmatmul\n{}add\n", name, again));
+  }
 }
 
 }  // namespace

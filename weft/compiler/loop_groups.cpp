@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/graph/known_ops.h"
+
 namespace weft {
 namespace {
 
 // Recomputing more than this (in additions) costs more than reading memory.
-constexpr int kMostRecomputedWeight = 24;
+constexpr double kMostRecomputedWeight = 24;
 
 // What a loop computes the node in, if one can.
 std::optional<TileType> elementwise_type(const Function& function,
@@ -20,7 +22,7 @@ std::optional<TileType> elementwise_type(const Function& function,
                               function.output_types(node));
   // A cast has no tile function of its own: which one it is depends on its
   // dtype.
-  if (!type || (node.op->name() != "cast" &&
+  if (!type || (*node.op != known::cast &&
                 find_tile_op(node.op->name(), *type) == nullptr)) {
     return std::nullopt;
   }
@@ -34,7 +36,7 @@ std::optional<TileType> elementwise_type(const Function& function,
 // sum or mean over a prefix of the axes: an accumulation at the end of a
 // loop. Axes of size 1 may be left out or named, it does not matter.
 bool is_leading_sum(const Function& function, const Node& node) {
-  if (node.op->name() != "sum" && node.op->name() != "mean") return false;
+  if (*node.op != known::sum && *node.op != known::mean) return false;
   const TensorType& x = function.type(node.inputs[0]);
   if (!is_floating(x.dtype)) return false;
   // A loop of no iterations would not write its sums: a kernel does.
@@ -61,11 +63,23 @@ bool is_leading_sum(const Function& function, const Node& node) {
 
 }  // namespace
 
+namespace {
+
+double flops_per_element(const Function& function, const Node& node) {
+  const std::vector<TensorType> inputs = function.input_types(node);
+  const std::vector<TensorType> outputs = function.output_types(node);
+  // An op without a cost is one of a program's own, and so has no loop.
+  return node.op->cost()({*node.op, inputs, node.attributes, outputs}).flops /
+         static_cast<double>(outputs[0].shape.num_elements());
+}
+
+}  // namespace
+
 std::optional<double> loop_immediate(const Function& function, ValueId id) {
   if (function.is_parameter(id)) return std::nullopt;
   const Node& node = function.node(function.value(id).node);
   std::optional<double> number;
-  if (node.op->name() == "full") {
+  if (*node.op == known::full) {
     // The number is rounded as the op rounds it: what is not exact in bf16 must
     // not be so in a loop.
     number =
@@ -73,7 +87,7 @@ std::optional<double> loop_immediate(const Function& function, ValueId id) {
             .item();
   }
   // One element is the same for the whole loop, and lies in an instruction.
-  if (node.op->name() == "constant" &&
+  if (*node.op == known::constant &&
       function.type(id).shape.num_elements() == 1) {
     number = node.attributes.get<Tensor>("value").item();
   }
@@ -88,7 +102,7 @@ std::optional<double> loop_immediate(const Function& function, ValueId id) {
 ValueId loop_source(const Function& function, ValueId id) {
   while (!function.is_parameter(id)) {
     const Node& node = function.node(function.value(id).node);
-    if (node.op->name() != "broadcast_to") break;
+    if (*node.op != known::broadcast_to) break;
     id = node.inputs[0];
   }
   return id;
@@ -254,8 +268,7 @@ void LoopGroups::decide(ValueId value) {
   const Node& node = function_.node(producer(value));
   const int own = group_of(producer(value));
   leaves_[index] = leaves_of(node);
-  const TileOp* op = find_tile_op(node.op->name());
-  weight_[index] = op != nullptr ? op->weight : 1;
+  weight_[index] = flops_per_element(function_, node);
   for (const ValueId input : node.inputs) {
     // Whoever computes this value again has to compute those again, too.
     if (!is_stored(input)) {

@@ -74,7 +74,7 @@ class LoopGroups {
   std::vector<std::vector<NodeId>> readers_;  // by value; -1 a result
   std::vector<bool> stored_;                  // by value
   std::vector<Leaves> leaves_;                // by value: what to read
-  std::vector<int> weight_;                   // by value: to recompute it
+  std::vector<double> weight_;                // by value: to recompute it
   std::vector<std::set<int>> recomputed_in_;  // by value: groups
   std::vector<Leaves> reads_;                 // by group root
 };

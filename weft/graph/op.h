@@ -1,8 +1,8 @@
 // What an op is: one entry that carries everything Weft knows about it. The
-// text form, its Python name, the operations that `weft inspect` and the cost
-// table count, and the property tests are derived from it; fused loops ask a
-// table of their own (kernels/loop/tile_functions.h) for what they can compute,
-// and for what that costs in registers and cycles rather than in operations.
+// text form, its Python name, the operations that `weft inspect`, the cost
+// table and fusion count, and the property tests are derived from it; fused
+// loops ask a table of their own (kernels/loop/tile_functions.h) for what they
+// can compute.
 //
 // Threads: an OpDef is immutable once its registry is frozen.
 #pragma once
@@ -56,7 +56,7 @@ struct OpCall {
 };
 
 struct Cost {
-  double flops = 0;
+  double flops = 0;  // a function counts as many additions as take its time
   double bytes = 0;  // read and written, each operand once
 
   // flops_per_element on every output element, operands read once.

@@ -142,7 +142,7 @@ void register_arithmetic(OpRegistry& ops) {
       .gradient(power_gradient)
       .onnx(onnx_elementwise<"Pow">)
       // A power counts as the logarithm and the exponential that it takes.
-      .cost(elementwise_cost<20>)
+      .cost(elementwise_cost<60>)
       // Bases are positive: the gradient in b needs their logarithm.
       .samples([] { return with_integers(binary_samples(0.3, 2, -2, 2)); });
 }

@@ -36,7 +36,7 @@ void register_exponential(OpRegistry& ops) {
         return {g.dy() * (g.y() + 1.0)};
       })
       .onnx(export_expm1)
-      .cost(elementwise_cost<12>)
+      .cost(elementwise_cost<14>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "log1p")
       .summary("log(1 + x), to all digits near 0")
@@ -45,7 +45,7 @@ void register_exponential(OpRegistry& ops) {
         return {g.dy() / (g.x(0) + 1.0)};
       })
       .onnx(export_log1p)
-      .cost(elementwise_cost<12>)
+      .cost(elementwise_cost<18>)
       .samples([] { return unary_samples(-0.7, 4); });
 }
 

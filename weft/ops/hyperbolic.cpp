@@ -25,7 +25,7 @@ void register_hyperbolic(OpRegistry& ops) {
         return {g.dy() * rsqrt(square(g.x(0)) + 1.0)};
       })
       .onnx(onnx_elementwise<"Asinh">)
-      .cost(elementwise_cost<20>)
+      .cost(elementwise_cost<40>)
       .samples([] { return unary_samples(-4, 4); });
   add_floating_unary(ops, "acosh")
       .summary("the number, at least 0, whose hyperbolic cosine is x")
@@ -36,7 +36,7 @@ void register_hyperbolic(OpRegistry& ops) {
         return {g.dy() * rsqrt(x - 1.0) * rsqrt(x + 1.0)};
       })
       .onnx(onnx_elementwise<"Acosh">)
-      .cost(elementwise_cost<20>)
+      .cost(elementwise_cost<40>)
       .samples([] { return unary_samples(1.2, 9); });
   add_floating_unary(ops, "atanh")
       .summary("the number whose hyperbolic tangent is x")
@@ -46,7 +46,7 @@ void register_hyperbolic(OpRegistry& ops) {
         return {g.dy() / ((1.0 - x) * (x + 1.0))};
       })
       .onnx(onnx_elementwise<"Atanh">)
-      .cost(elementwise_cost<16>)
+      .cost(elementwise_cost<36>)
       .samples([] { return unary_samples(-0.9, 0.9); });
 }
 

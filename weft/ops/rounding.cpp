@@ -67,7 +67,7 @@ void register_rounding(OpRegistry& ops) {
       .traits(kNoGradient)
       .reference(elementwise_reference<kFloorDivide>)
       .onnx(export_floor_divide)
-      .cost(elementwise_cost<5>)
+      .cost(elementwise_cost<30>)
       .samples([] { return with_integers(binary_samples(-4, 4, 0.5, 2)); });
   add_binary(ops, "remainder")
       .summary(
@@ -76,7 +76,7 @@ void register_rounding(OpRegistry& ops) {
       .reference(elementwise_reference<kRemainder>)
       .gradient(remainder_gradient)
       .onnx(export_remainder)
-      .cost(elementwise_cost<6>)
+      .cost(elementwise_cost<30>)
       .samples([] { return with_integers(binary_samples(-4, 4, 0.5, 2)); });
 }
 

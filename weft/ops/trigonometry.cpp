@@ -48,7 +48,7 @@ void register_trigonometry(OpRegistry& ops) {
         return {g.dy() * cos(g.x(0))};
       })
       .onnx(onnx_elementwise<"Sin">)
-      .cost(elementwise_cost<15>)
+      .cost(elementwise_cost<36>)
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "cos")
       .summary("cosine")
@@ -57,7 +57,7 @@ void register_trigonometry(OpRegistry& ops) {
         return {negate(g.dy() * sin(g.x(0)))};
       })
       .onnx(onnx_elementwise<"Cos">)
-      .cost(elementwise_cost<15>)
+      .cost(elementwise_cost<36>)
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "tan")
       .summary("tangent")
@@ -66,7 +66,7 @@ void register_trigonometry(OpRegistry& ops) {
         return {g.dy() * (square(g.y()) + 1.0)};
       })
       .onnx(onnx_elementwise<"Tan">)
-      .cost(elementwise_cost<20>)
+      .cost(elementwise_cost<50>)
       .samples([] { return unary_samples(-1.2, 1.2); });
   add_floating_unary(ops, "asin")
       .summary("the angle in [-π/2, π/2] whose sine is x")
@@ -75,7 +75,7 @@ void register_trigonometry(OpRegistry& ops) {
         return {g.dy() * slope_of_arc(g.x(0))};
       })
       .onnx(onnx_elementwise<"Asin">)
-      .cost(elementwise_cost<12>)
+      .cost(elementwise_cost<16>)
       .samples([] { return unary_samples(-0.9, 0.9); });
   add_floating_unary(ops, "acos")
       .summary("the angle in [0, π] whose cosine is x")
@@ -84,7 +84,7 @@ void register_trigonometry(OpRegistry& ops) {
         return {negate(g.dy() * slope_of_arc(g.x(0)))};
       })
       .onnx(onnx_elementwise<"Acos">)
-      .cost(elementwise_cost<12>)
+      .cost(elementwise_cost<18>)
       .samples([] { return unary_samples(-0.9, 0.9); });
   add_floating_unary(ops, "atan")
       .summary("the angle in [-π/2, π/2] whose tangent is x")
@@ -93,14 +93,14 @@ void register_trigonometry(OpRegistry& ops) {
         return {g.dy() / (square(g.x(0)) + 1.0)};
       })
       .onnx(onnx_elementwise<"Atan">)
-      .cost(elementwise_cost<15>)
+      .cost(elementwise_cost<16>)
       .samples([] { return unary_samples(-4, 4); });
   add_binary(ops, "atan2")
       .summary("the angle of the point (b, a), in [-π, π]")
       .infer(infer_angle)
       .reference(elementwise_reference<kAtan2>)
       .gradient(atan2_gradient)
-      .cost(elementwise_cost<20>)
+      .cost(elementwise_cost<24>)
       .samples(point_samples);
 }
 

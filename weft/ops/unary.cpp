@@ -186,7 +186,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * g.y()};
       })
       .onnx(onnx_elementwise<"Exp">)
-      .cost(elementwise_cost<10>)
+      .cost(elementwise_cost<12>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "log")
       .summary("natural logarithm")
@@ -195,7 +195,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() / g.x(0)};
       })
       .onnx(onnx_elementwise<"Log">)
-      .cost(elementwise_cost<10>)
+      .cost(elementwise_cost<12>)
       // Operands keep away from the singularity at 0, where central differences
       // fail.
       .samples([] { return unary_samples(0.2, 4); });
@@ -207,7 +207,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * 0.5 / g.y()};
       })
       .onnx(onnx_elementwise<"Sqrt">)
-      .cost(elementwise_cost<4>)
+      .cost(elementwise_cost<6>)
       .samples([] { return unary_samples(0.2, 4); });
   add_floating_unary(ops, "rsqrt")
       .summary("1 / sqrt(x)")
@@ -217,7 +217,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * -0.5 * (square(g.y()) * g.y())};
       })
       .onnx(onnx_chain<"Sqrt", "Reciprocal">)
-      .cost(elementwise_cost<6>)
+      .cost(elementwise_cost<8>)
       .samples([] { return unary_samples(0.2, 4); });
   add_number_unary(ops, "square")
       .summary("x * x")
@@ -235,7 +235,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * (1.0 - square(g.y()))};
       })
       .onnx(onnx_elementwise<"Tanh">)
-      .cost(elementwise_cost<15>)
+      .cost(elementwise_cost<20>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "sigmoid")
       .summary("1 / (1 + exp(-x)), without overflow")
@@ -244,7 +244,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * (g.y() * (1.0 - g.y()))};
       })
       .onnx(onnx_elementwise<"Sigmoid">)
-      .cost(elementwise_cost<12>)
+      .cost(elementwise_cost<16>)
       .samples([] { return unary_samples(-5, 5); });
   add_number_unary(ops, "relu")
       .summary("max(x, 0); NaN stays; the gradient at 0 is 0")
@@ -262,7 +262,7 @@ void register_unary(OpRegistry& ops) {
       .reference(floating_reference<kGelu>)
       .gradient(gelu_gradient)
       .onnx(onnx_elementwise<"Gelu">)
-      .cost(elementwise_cost<20>)
+      .cost(elementwise_cost<16>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "erf")
       .summary("the error function")
@@ -271,7 +271,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * (kTwoOverSqrtPi * exp(negate(square(g.x(0)))))};
       })
       .onnx(onnx_elementwise<"Erf">)
-      .cost(elementwise_cost<15>)
+      .cost(elementwise_cost<14>)
       .samples([] { return unary_samples(-2, 2); });
   add_number_unary(ops, "abs")
       .summary("|x|; the gradient at 0 is 0")

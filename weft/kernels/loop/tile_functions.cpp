@@ -277,84 +277,82 @@ std::array<double, 2> clamp_parameters(const Attributes& attributes) {
   return {attributes.real("low"), attributes.real("high")};
 }
 
-// The last number is what an op costs beside an addition; calls of functions
-// cost most.
 constexpr TileOp kTileOps[] = {
-    {"add", 2, add, Opcode::kAdd, 1},
-    {"subtract", 2, subtract, Opcode::kSubtract, 1},
-    {"multiply", 2, multiply, Opcode::kMultiply, 1},
-    {"divide", 2, divide, Opcode::kDivide, 4},
-    {"maximum", 2, maximum, Opcode::kMaximum, 1},
-    {"minimum", 2, minimum, Opcode::kMinimum, 1},
-    {"power", 2, binary<simd::pow>, Opcode::kCall, 60},
-    {"floor_divide", 2, binary<simd::floor_divide>, Opcode::kCall, 30},
-    {"remainder", 2, binary<simd::remainder>, Opcode::kCall, 30},
-    {"atan2", 2, binary<simd::atan2>, Opcode::kCall, 24},
-    {"equal", 2, equal, Opcode::kEqual, 1},
-    {"not_equal", 2, not_equal, Opcode::kNotEqual, 1},
-    {"less", 2, less, Opcode::kLess, 1},
-    {"less_equal", 2, less_equal, Opcode::kLessEqual, 1},
-    {"greater", 2, greater, Opcode::kGreater, 1},
-    {"greater_equal", 2, greater_equal, Opcode::kGreaterEqual, 1},
-    {"logical_and", 2, logical_and, Opcode::kAnd, 1},
-    {"logical_or", 2, logical_or, Opcode::kOr, 1},
-    {"logical_xor", 2, logical_xor, Opcode::kXor, 1},
-    {"logical_not", 1, logical_not, Opcode::kNot, 1},
-    {"is_finite", 1, is_finite, Opcode::kIsFinite, 2},
-    {"is_nan", 1, is_nan, Opcode::kIsNan, 1},
-    {"bitwise_and", 2, bitwise_and, Opcode::kCall, 4},
-    {"bitwise_or", 2, bitwise_or, Opcode::kCall, 4},
-    {"bitwise_xor", 2, bitwise_xor, Opcode::kCall, 4},
-    {"bitwise_not", 1, bitwise_not, Opcode::kCall, 3},
-    {"shift_left", 2, shift_left, Opcode::kCall, 5},
-    {"shift_right", 2, shift_right, Opcode::kCall, 5},
-    {"where", 3, where, Opcode::kWhere, 1},
-    {"negate", 1, negate, Opcode::kNegate, 1},
-    {"exp", 1, unary<simd::exp>, Opcode::kCall, 12},
-    {"expm1", 1, unary<simd::expm1>, Opcode::kCall, 14},
-    {"log", 1, unary<simd::log>, Opcode::kCall, 12},
-    {"log1p", 1, unary<simd::log1p>, Opcode::kCall, 18},
-    {"sin", 1, unary<simd::sin>, Opcode::kCall, 36},
-    {"cos", 1, unary<simd::cos>, Opcode::kCall, 36},
-    {"tan", 1, unary<simd::tan>, Opcode::kCall, 50},
-    {"asin", 1, unary<simd::asin>, Opcode::kCall, 16},
-    {"acos", 1, unary<simd::acos>, Opcode::kCall, 18},
-    {"atan", 1, unary<simd::atan>, Opcode::kCall, 16},
-    {"asinh", 1, unary<simd::asinh>, Opcode::kCall, 40},
-    {"acosh", 1, unary<simd::acosh>, Opcode::kCall, 40},
-    {"atanh", 1, unary<simd::atanh>, Opcode::kCall, 36},
-    {"sqrt", 1, sqrt, Opcode::kSqrt, 6},
-    {"rsqrt", 1, rsqrt, Opcode::kRsqrt, 8},
-    {"square", 1, square, Opcode::kSquare, 1},
-    {"tanh", 1, unary<simd::tanh>, Opcode::kCall, 20},
-    {"sigmoid", 1, unary<simd::sigmoid>, Opcode::kCall, 16},
-    {"relu", 1, relu, Opcode::kRelu, 1},
-    {"gelu", 1, gelu, Opcode::kCall, 16},
-    {"erf", 1, unary<simd::erf>, Opcode::kCall, 14},
-    {"abs", 1, abs, Opcode::kAbs, 1},
-    {"sign", 1, sign, Opcode::kSign, 1},
-    {"floor", 1, floor, Opcode::kFloor, 1},
-    {"ceil", 1, ceil, Opcode::kCeil, 1},
-    {"round", 1, round, Opcode::kRound, 1},
-    {"clamp", 1, clamp, Opcode::kClamp, 1, clamp_parameters},
+    {"add", 2, add, Opcode::kAdd},
+    {"subtract", 2, subtract, Opcode::kSubtract},
+    {"multiply", 2, multiply, Opcode::kMultiply},
+    {"divide", 2, divide, Opcode::kDivide},
+    {"maximum", 2, maximum, Opcode::kMaximum},
+    {"minimum", 2, minimum, Opcode::kMinimum},
+    {"power", 2, binary<simd::pow>, Opcode::kCall},
+    {"floor_divide", 2, binary<simd::floor_divide>, Opcode::kCall},
+    {"remainder", 2, binary<simd::remainder>, Opcode::kCall},
+    {"atan2", 2, binary<simd::atan2>, Opcode::kCall},
+    {"equal", 2, equal, Opcode::kEqual},
+    {"not_equal", 2, not_equal, Opcode::kNotEqual},
+    {"less", 2, less, Opcode::kLess},
+    {"less_equal", 2, less_equal, Opcode::kLessEqual},
+    {"greater", 2, greater, Opcode::kGreater},
+    {"greater_equal", 2, greater_equal, Opcode::kGreaterEqual},
+    {"logical_and", 2, logical_and, Opcode::kAnd},
+    {"logical_or", 2, logical_or, Opcode::kOr},
+    {"logical_xor", 2, logical_xor, Opcode::kXor},
+    {"logical_not", 1, logical_not, Opcode::kNot},
+    {"is_finite", 1, is_finite, Opcode::kIsFinite},
+    {"is_nan", 1, is_nan, Opcode::kIsNan},
+    {"bitwise_and", 2, bitwise_and, Opcode::kCall},
+    {"bitwise_or", 2, bitwise_or, Opcode::kCall},
+    {"bitwise_xor", 2, bitwise_xor, Opcode::kCall},
+    {"bitwise_not", 1, bitwise_not, Opcode::kCall},
+    {"shift_left", 2, shift_left, Opcode::kCall},
+    {"shift_right", 2, shift_right, Opcode::kCall},
+    {"where", 3, where, Opcode::kWhere},
+    {"negate", 1, negate, Opcode::kNegate},
+    {"exp", 1, unary<simd::exp>, Opcode::kCall},
+    {"expm1", 1, unary<simd::expm1>, Opcode::kCall},
+    {"log", 1, unary<simd::log>, Opcode::kCall},
+    {"log1p", 1, unary<simd::log1p>, Opcode::kCall},
+    {"sin", 1, unary<simd::sin>, Opcode::kCall},
+    {"cos", 1, unary<simd::cos>, Opcode::kCall},
+    {"tan", 1, unary<simd::tan>, Opcode::kCall},
+    {"asin", 1, unary<simd::asin>, Opcode::kCall},
+    {"acos", 1, unary<simd::acos>, Opcode::kCall},
+    {"atan", 1, unary<simd::atan>, Opcode::kCall},
+    {"asinh", 1, unary<simd::asinh>, Opcode::kCall},
+    {"acosh", 1, unary<simd::acosh>, Opcode::kCall},
+    {"atanh", 1, unary<simd::atanh>, Opcode::kCall},
+    {"sqrt", 1, sqrt, Opcode::kSqrt},
+    {"rsqrt", 1, rsqrt, Opcode::kRsqrt},
+    {"square", 1, square, Opcode::kSquare},
+    {"tanh", 1, unary<simd::tanh>, Opcode::kCall},
+    {"sigmoid", 1, unary<simd::sigmoid>, Opcode::kCall},
+    {"relu", 1, relu, Opcode::kRelu},
+    {"gelu", 1, gelu, Opcode::kCall},
+    {"erf", 1, unary<simd::erf>, Opcode::kCall},
+    {"abs", 1, abs, Opcode::kAbs},
+    {"sign", 1, sign, Opcode::kSign},
+    {"floor", 1, floor, Opcode::kFloor},
+    {"ceil", 1, ceil, Opcode::kCeil},
+    {"round", 1, round, Opcode::kRound},
+    {"clamp", 1, clamp, Opcode::kClamp, clamp_parameters},
 };
 
 std::span<const TileOp> all_ops() { return kTileOps; }
 
 template <class T>
 TileOp cast_to_integer(DType from, Opcode saturating = Opcode::kCall) {
-  if (!is_floating(from)) return {"cast", 1, wrap<T>, Opcode::kCall, 2};
-  return {"cast", 1, saturate<T>, saturating, 2};
+  if (!is_floating(from)) return {"cast", 1, wrap<T>, Opcode::kCall};
+  return {"cast", 1, saturate<T>, saturating};
 }
 
 TileOp cast(DType from, DType to) {
   switch (to) {
     case DType::kBool:
-      return {"cast", 1, to_bool, Opcode::kToBool, 1};
+      return {"cast", 1, to_bool, Opcode::kToBool};
     case DType::kBF16:
-      return {"cast", 1, to_bf16, Opcode::kToBf16, 1};
+      return {"cast", 1, to_bf16, Opcode::kToBf16};
     case DType::kF16:
-      return {"cast", 1, to_f16, Opcode::kToF16, 1};
+      return {"cast", 1, to_f16, Opcode::kToF16};
     case DType::kI8:
       return cast_to_integer<std::int8_t>(from, Opcode::kToI8);
     case DType::kU8:
@@ -362,7 +360,7 @@ TileOp cast(DType from, DType to) {
     case DType::kI16:
       return cast_to_integer<std::int16_t>(from);
     default:
-      return {"cast", 1, copy, Opcode::kCopy, 1};
+      return {"cast", 1, copy, Opcode::kCopy};
   }
 }
 
@@ -377,7 +375,7 @@ std::span<const TileOp> all_tile_ops() { return WEFT_FOR_MACHINE(all_ops)(); }
 
 TileOp tile_cast(DType from, DType to, TileType type) {
   if (type == TileType::kF32) return WEFT_FOR_MACHINE(cast)(from, to);
-  return {"cast", 1, wide_cast(type, to), Opcode::kCall, 1};
+  return {"cast", 1, wide_cast(type, to), Opcode::kCall};
 }
 
 }  // namespace weft

@@ -105,9 +105,6 @@ struct TileOp {
   int arity;
   TileFunction function;
   Opcode code;
-  // Relative to an addition: decides whether computing a value again is
-  // cheaper than keeping it.
-  int weight;
   // Reads the attributes that the function needs; may be null.
   std::array<double, 2> (*parameters)(const Attributes&) = nullptr;
 };

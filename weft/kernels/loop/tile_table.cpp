@@ -63,7 +63,7 @@ const TileOp* find_in(std::span<const TileOp> ops, std::string_view op) {
 std::vector<TileOp> wide_table(TileType type) {
   std::vector<TileOp> table;
   for (const WideFunction& each : wide_functions(type)) {
-    // Arity, parameters and cost are those of f32.
+    // Arity and parameters are those of f32.
     table.push_back(*find_in(all_tile_ops(), each.op));
     table.back().function = each.function;
     // Generated code is of f32 only.
