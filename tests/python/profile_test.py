@@ -39,6 +39,27 @@ class Profile(unittest.TestCase):
                 {(each["name"], each["calls"]) for each in told["spans"]},
                 {(each["name"], each["calls"]) for each in kernels})
 
+    def test_what_was_batched(self):
+        w = weft.ones((4, 4)) * 0.1
+
+        @weft.jit(results=[weft.TensorType("f32", (1, 4))])
+        def tree(x, n):
+            return weft.cond(
+                n <= 0,
+                lambda: weft.tanh(x @ w),
+                lambda: weft.tanh((tree(x, n - 1) + tree(-x, n - 1)) @ w),
+            )
+
+        x = weft.ones((1, 4))
+        with weft.profile() as profile:
+            tree(x, weft.tensor(5))
+        batches = [each for each in profile.totals
+                   if each["category"] == "batch"]
+        # All of the 32 leaves are one product, and then a level at a time.
+        sizes = [int(each["name"].split(" × ")[1]) for each in batches]
+        self.assertEqual(max(sizes), 32)
+        self.assertIn("batch ", repr(profile))
+
     def test_one_at_a_time(self):
         with weft.profile():
             with self.assertRaisesRegex(weft.Error, "another one"):

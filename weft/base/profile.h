@@ -23,7 +23,7 @@ namespace weft {
 // What spans of one kind have in common.
 struct SpanKind {
   std::string name;         // "conv2d"
-  std::string category;     // "kernel", "loader", "network", "loop", "memory"
+  std::string category;     // "kernel", "batch", "loader", "network", …
   std::string detail = {};  // which implementation: "onednn:brgconv"
   double flops = 0;         // that one of them takes
   double bytes = 0;         // that it reads and writes

@@ -243,9 +243,11 @@ Batcher::Batch& Batcher::batch_of(Queue& queue, const Layout& layout,
     // Checks and unfused plans run regions one by one (executor.cpp), so only
     // donations matter here.
     Plan plan(made.function, {.donated = made.donated});
-    known =
-        std::make_unique<Batch>(Batch{std::move(plan), batched.is_stacked,
-                                      variant.summed, std::move(made.results)});
+    known = std::make_unique<Batch>(
+        Batch{std::move(plan), batched.is_stacked, variant.summed,
+              std::move(made.results),
+              span_kind({fmt::format("{} × {}", region.name(), variant.count),
+                         "batch"})});
   }
   return *known;
 }
@@ -366,7 +368,10 @@ void Batcher::run_together(TaggedWorker& worker, Queue& queue,
         batch.is_stacked[i] ? with_batch(type, items.size()) : type));
     outputs_.push_back(made_.back().raw());
   }
-  batch.plan.run(inputs_, outputs_, worker.arena(batch.plan.arena_bytes()));
+  {
+    const ProfiledSpan span(batch.span);
+    batch.plan.run(inputs_, outputs_, worker.arena(batch.plan.arena_bytes()));
+  }
   for (const Input& input : work.inputs) {
     // Rows keep the whole tensor of their batch alive; it is given back with
     // the last of them.

@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 
+#include "weft/base/profile.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
@@ -55,6 +56,7 @@ class Batcher : public RegionBatcher {
     // Those among them that the plan adds to their totals: it takes the
     // totals after its inputs.
     std::vector<std::size_t> added;
+    SpanKindRef span;
   };
   // Lower ones run first.
   struct Priority {
