@@ -359,6 +359,16 @@ void bind_tensor(py::module_& module) {
       "How many threads ops compute with that this thread runs.");
   module.def("threads", &thread_count,
              "How many threads ops compute with that this thread runs.");
+  module.def(
+      "memory",
+      [] {
+        py::dict bytes;
+        bytes["held"] = live_bytes();
+        bytes["kept"] = pooled_bytes();
+        return bytes;
+      },
+      "Bytes that tensors hold, and those of tensors that are gone, kept for "
+      "the next ones.");
 }
 
 }  // namespace weft::python

@@ -48,6 +48,7 @@ from weft._weft import (
     from_dlpack,
     host_func,
     init_scope,
+    memory,
     open_model,
     profile,
     restore,
@@ -63,10 +64,13 @@ from weft import budget, data, gate, ledger, market, nn, onnx, ops, optim, train
 from weft import validation
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
+from weft._control import fori_loop
 from weft.functions import *
 from weft.transforms import (
     custom_gradient,
     grad,
+    hessian,
+    jacobian,
     jit,
     jvp,
     remat,

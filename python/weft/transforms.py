@@ -1,6 +1,9 @@
-"""jit, grad, vjp, jvp, custom_gradient, remat, vmap: functions from functions."""
+"""Functions from functions: jit, grad, vjp, jvp, jacobian, hessian,
+custom_gradient, remat, vmap."""
 
 import functools
+import itertools
+import math
 
 from weft import _weft, functions
 
@@ -119,6 +122,73 @@ def jvp(function, arguments, tangents):
     two gradients.
     """
     return _weft.jvp(function, tuple(arguments), tuple(tangents))
+
+
+def jacobian(function, argnums=0):
+    """A function that returns how each element of the result changes with each of
+    the argument: for a result of shape r and an argument of shape a, r + a.
+
+    The structure is that of the result, with the argument's in place of each
+    tensor, or a tuple of such where argnums is one; what is no floating tensor has
+    None. Costs a gradient for each
+    element of the result, all at once by vmap. The function is called for the
+    shape of its result before it is staged.
+    """
+
+    @functools.wraps(function)
+    def derivative(*arguments, **keywords):
+        is_one = not isinstance(argnums, (tuple, list))
+        numbers = (argnums,) if is_one else tuple(argnums)
+
+        def of(*chosen):
+            given = list(arguments)
+            for number, argument in zip(numbers, chosen):
+                given[number] = argument
+            return function(*given, **keywords)
+
+        chosen = tuple(
+            _with_axes(
+                # Numbers of Python are what they are to grad: tensors.
+                lambda leaf, _: _weft.tensor(leaf)
+                if isinstance(leaf, float)
+                else leaf,
+                arguments[number],
+                None,
+            )
+            for number in numbers
+        )
+
+        def rows(leaf, place, result):
+            """The derivative of one leaf of the result."""
+            if getattr(leaf, "dtype", None) not in _FLOATS:
+                return None
+
+            def pull(seed, *chosen):
+                seeds = _at_leaf(result, place, seed)
+                return _weft.vjp(of, *chosen)[1](seeds)
+
+            axes = (0,) + (None,) * len(chosen)
+            gradients = vmap(pull, axes)(_basis(leaf), *chosen)
+            return _with_axes(
+                lambda each, _: each
+                if each is None
+                else each.reshape(*leaf.shape, *each.shape[1:]),
+                gradients[0] if is_one else gradients,
+                None,
+            )
+
+        result = of(*chosen)
+        place = itertools.count()
+        return _with_axes(
+            lambda leaf, _: rows(leaf, next(place), result), result, None
+        )
+
+    return derivative
+
+
+def hessian(function, argnums=0):
+    """The jacobian of the gradient of a function that returns a number."""
+    return jacobian(grad(function, argnums), argnums)
 
 
 def custom_gradient(forward, backward):
@@ -256,6 +326,24 @@ def _moved(x, source, target):
     axes = [axis for axis in range(rank) if axis != source]
     axes.insert(target, source)
     return functions.transpose(x, axes)
+
+
+_FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+def _basis(x):
+    """Tensors like x that are 1 at one element and 0 elsewhere, for each."""
+    size = math.prod(x.shape)
+    ones = functions.one_hot(functions.arange(size), depth=size)
+    return ones.cast(x.dtype).reshape(size, *x.shape)
+
+
+def _at_leaf(tree, place, value):
+    """The tree with `value` in place of a leaf, and None in place of others."""
+    leaves = itertools.count()
+    return _with_axes(
+        lambda leaf, _: value if next(leaves) == place else None, tree, None
+    )
 
 
 def _with_axes(change, tree, axes):

@@ -73,6 +73,20 @@ class Control(unittest.TestCase):
 
         self.assertEqual(self.both(f, weft.tensor(5.0)).item(), 120)
 
+    def test_fori_loop(self):
+        def product(lower, upper, x):
+            return weft.fori_loop(
+                lower, upper, lambda i, c: (c[0] * x, c[1] + i), (x, 0)
+            )
+
+        x = weft.tensor(2.0)
+        for way in (product, weft.jit(product)):
+            power, total = way(2, weft.tensor(5), x)
+            self.assertEqual((power.item(), total.item()), (16, 9))
+            self.assertEqual(way(5, 2, x)[0].item(), 2)
+            slope = weft.grad(lambda x: way(0, 3, x)[0])
+            self.assertEqual(slope(x).item(), 32)
+
     def test_scan(self):
         def f(x):
             total, sums = weft.scan(

@@ -356,6 +356,16 @@ class Indexing(unittest.TestCase):
             len(weft.tensor(1.0))
 
 
+class Memory(unittest.TestCase):
+    def test_it_is_held_and_kept(self):
+        before = weft.memory()["held"]
+        large = weft.zeros((1 << 22,))
+        self.assertGreaterEqual(weft.memory()["held"] - before, 1 << 24)
+        del large
+        self.assertLess(weft.memory()["held"] - before, 1 << 24)
+        self.assertGreaterEqual(weft.memory()["kept"], 1 << 24)
+
+
 class Threads(unittest.TestCase):
     def test_ops_and_arrays_on_many_threads(self):
         wrong = []

@@ -74,6 +74,51 @@ class Transforms(unittest.TestCase):
 
         self.of_each(check)
 
+    def test_jacobians_hold_every_derivative(self):
+        def check(function, x, tangents, _):
+            everything = tuple(range(len(x)))
+            for way in (function, weft.jit(function)):
+                rows = weft.jacobian(way, everything)(*x)
+                value, moved = weft.jvp(way, x, tangents)
+                products = [
+                    np.tensordot(each.numpy(), t.numpy(), t.numpy().ndim)
+                    for each, t in zip(rows, tangents)
+                ]
+                np.testing.assert_allclose(sum(products), moved.numpy(), 1e-9)
+                for each, argument in zip(rows, x):
+                    self.assertEqual(
+                        each.shape, (*value.shape, *argument.shape)
+                    )
+
+        self.of_each(check)
+
+    def test_jacobians_keep_structures(self):
+        def function(parameters, y):
+            return {"a": parameters["w"] @ y, "b": [y * 2.0, 7]}
+
+        w, y = weft.ones((2, 3)), weft.tensor([1.0, 2.0, 3.0])
+        rows = weft.jacobian(function, (0, 1))({"w": w, "n": 3}, y)
+        self.assertEqual(rows["a"][0]["w"].shape, (2, 2, 3))
+        self.assertIsNone(rows["a"][0]["n"])
+        self.assertEqual(rows["a"][1].tolist(), w.tolist())
+        self.assertEqual(rows["b"][0][0]["w"].tolist(), np.zeros((3, 2, 3)).tolist())
+        self.assertEqual(rows["b"][0][1].tolist(), (2 * np.eye(3)).tolist())
+        self.assertIsNone(rows["b"][1])
+        self.assertEqual(weft.jacobian(lambda x: x * x)(3.0).item(), 6)
+
+    def test_hessians(self):
+        def cubes(x, y):
+            return (x * x * x * y).sum()
+
+        x, y = weft.tensor([1.0, 2.0]), weft.tensor([3.0, 5.0])
+        both = weft.hessian(cubes, (0, 1))
+        for way in (both, weft.jit(both)):
+            (xx, xy), (yx, yy) = way(x, y)
+            self.assertEqual(xx.tolist(), [[18, 0], [0, 60]])
+            self.assertEqual(xy.tolist(), [[3, 0], [0, 12]])
+            self.assertEqual(yx.tolist(), xy.tolist())
+            self.assertEqual(yy.tolist(), [[0, 0], [0, 0]])
+
     def test_vmap_is_a_loop(self):
         def check(function, x, _, random):
             # The first argument differs, or all of them.

@@ -75,9 +75,9 @@ BlockRef allocate(std::size_t bytes);
 BlockRef wrap_foreign(void* data, std::size_t bytes, void* owner,
                       void (*release)(void* owner));
 
-// Blocks handed out and not returned yet, for tests and `weft doctor`.
+// Bytes of blocks that were handed out and not returned yet.
 std::int64_t live_bytes();
-// Large blocks that were returned and are kept for the next tensor.
+// Those of large blocks that were returned and are kept for the next tensor.
 std::size_t pooled_bytes();
 
 }  // namespace weft
