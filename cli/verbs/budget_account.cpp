@@ -44,15 +44,21 @@ void account(const BudgetAccountArguments& arguments) {
       privacy::parse_mechanisms(arguments.mechanisms);
   const privacy::Guarantee guarantee{arguments.epsilon, arguments.delta};
   Json json{{"mechanisms", to_string(mechanisms)}, {"delta", arguments.delta}};
-  const privacy::AtOrder by_curve = epsilon_of(
-      renyi_curve(mechanisms, privacy::accounting_orders()), arguments.delta);
+  const privacy::RenyiCurve curve =
+      renyi_curve(mechanisms, privacy::accounting_orders());
+  const privacy::AtOrder by_curve = epsilon_of(curve, arguments.delta);
   json["rdp"] = {{"epsilon", number(by_curve.value)},
                  {"order", number(by_curve.order)}};
   json["pld"] = {{"epsilon", number(epsilon_of(mechanisms, arguments.delta,
                                                Accounting::kLoss))}};
   if (arguments.epsilon > 0) {
     for (const auto accounting : {Accounting::kRenyi, Accounting::kLoss}) {
-      json[std::string(to_string(accounting))]["with_least_noise"] =
+      Json& found = json[std::string(to_string(accounting))];
+      found["delta"] =
+          number(accounting == Accounting::kRenyi
+                     ? delta_of(curve, arguments.epsilon).value
+                     : privacy_losses(mechanisms).delta(arguments.epsilon));
+      found["with_least_noise"] =
           to_string(with_least_noise(mechanisms, guarantee, accounting));
     }
   }
@@ -69,7 +75,8 @@ void account(const BudgetAccountArguments& arguments) {
             ? fmt::format(", at order {:.6g}", found["order"].get<double>())
             : "");
     if (found.contains("with_least_noise"))
-      fmt::print("     epsilon {:.6g} with {}\n", arguments.epsilon,
+      fmt::print("     epsilon {:.6g} at delta {:.4g}, or with {}\n",
+                 arguments.epsilon, found["delta"].get<double>(),
                  found["with_least_noise"].get<std::string>());
   }
 }
@@ -82,7 +89,8 @@ void add_budget_account(CLI::App& verb) {
   verb.add_option("--delta", arguments->delta, "of the guarantee")
       ->capture_default_str();
   verb.add_option("--epsilon", arguments->epsilon,
-                  "find the least multiple of the noise that keeps it");
+                  "say its delta, and find the least multiple of the noise "
+                  "that keeps it");
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.footer(mechanisms_text());
   verb.callback([arguments] { account(*arguments); });

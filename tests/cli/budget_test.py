@@ -31,12 +31,20 @@ class BudgetAccountTest(CliTest):
             self.assertLessEqual(again[accounting]["epsilon"], 2)
             self.assertGreater(again[accounting]["epsilon"], 1.98)
 
+    def test_finds_the_delta_of_an_epsilon(self) -> None:
+        first = self.json_of("budget", "account", STEP.format(500))
+        for accounting in ("rdp", "pld"):
+            found = self.json_of("budget", "account", STEP.format(500),
+                                 "--epsilon", first[accounting]["epsilon"])
+            self.assertAlmostEqual(found[accounting]["delta"], 1e-5,
+                                   delta=1e-9)
+
     def test_a_text_for_people(self) -> None:
         said = self.succeed("budget", "account", "gaussian(noise=0)")
         self.assertIn("rdp  epsilon infinite", said)
         said = self.succeed("budget", "account", "laplace(noise=2)",
                             "--epsilon", 1)
-        self.assertIn("epsilon 1 with laplace(noise=", said)
+        self.assertIn("epsilon 1 at delta 0, or with laplace(noise=", said)
 
     def test_refuses(self) -> None:
         self.refuse("budget", parts=("subcommand",))
