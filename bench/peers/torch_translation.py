@@ -48,7 +48,7 @@ def train(model: Seq2seq, data: Multi30k, options: argparse.Namespace) -> float:
                                  fused=True)
     begin, done = perf_counter(), 0
     for epoch in range(options.epochs):
-        order = epoch_order(data.train, options.batch, 1, epoch)
+        order = epoch_order(data.train, options.batch, options.seed, epoch)
         for rows in order:
             for group in optimizer.param_groups:
                 group["lr"] = rate(done, options.epochs * len(order), options)
@@ -102,13 +102,14 @@ def main() -> None:
     parser.add_argument("--last-rate", type=float, required=True)
     parser.add_argument("--warmup", type=int, required=True)
     parser.add_argument("--smoothing", type=float, required=True)
+    parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     weights = {name: value
                for name, value in safetensors.read(options.weights).items()
                if not name.startswith("optimizer.")}
     data, model = Multi30k(options.data), Seq2seq(weights)
-    first = epoch_order(data.train, options.batch, 1, 0)[0]
+    first = epoch_order(data.train, options.batch, options.seed, 0)[0]
     first_loss = loss_of(model, *data.train.batch(first), 0, "mean").item()
     seconds = train(model, data, options)
     print(json.dumps({"first_loss": first_loss,
