@@ -121,12 +121,7 @@ class Plan:
                       f"dev {INTERFACE}",
                       f"ip -n {host} link set {INTERFACE} up",
                       f"ip -n {host} link set lo up",
-                      *self._shape(host, INTERFACE),
-                      # A loss is taken for congestion, as most hosts take
-                      # it, whatever this machine runs by default: BBR would
-                      # hardly slow down.
-                      f"ip netns exec {host} sysctl -q -w "
-                      "net.ipv4.tcp_congestion_control=reno"]
+                      *self._shape(host, INTERFACE), self._run_reno(host)]
         return [_words(line) for line in lines]
 
     def _connect(self, number: int) -> list[list[str]]:
@@ -139,9 +134,18 @@ class Plan:
             f"ip -n {host} addr add {self.address(number)}/24 "
             f"dev {INTERFACE}",
             f"ip -n {host} link set {INTERFACE} up",
-            f"ip -n {host} link set lo up"]
+            f"ip -n {host} link set lo up", self._run_reno(host)]
         lines += self._shape(host, INTERFACE) + self._shape(switch, port)
         return [_words(line) for line in lines]
+
+    @staticmethod
+    def _run_reno(host: str) -> str:
+        """A loss is taken for congestion, as most hosts take it, and flows that
+        meet share a link evenly, whatever this machine runs by default: BBR
+        would hardly slow down, and shares unevenly. Namespaces have no choice
+        of more than Reno on every machine."""
+        return (f"ip netns exec {host} sysctl -q -w "
+                "net.ipv4.tcp_congestion_control=reno")
 
     def _shape(self, namespace: str, device: str) -> list[str]:
         link = self.link

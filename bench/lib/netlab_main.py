@@ -74,8 +74,8 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--delay", type=seconds, default=0.0,
                         help="of each link, in each direction: 500us, 1ms")
     parser.add_argument("--loss", type=share, default=0.0,
-                        help="of packets between hosts, which run TCP Reno "
-                        "then: 0.1; needs -DWEFT_BENCH=ON")
+                        help="of packets between hosts: 0.1; needs "
+                        "-DWEFT_BENCH=ON")
     parser.add_argument("--launcher", choices=LAUNCHERS, default="mpi",
                         help="mpi: under mpirun, a rank per host; plain: once "
                         "per host, with RANK, WORLD_SIZE and MASTER_ADDR in "

@@ -61,7 +61,8 @@ class PlanTest(unittest.TestCase):
 
     def test_everything_is_made_inside_namespaces_of_the_lab(self):
         for line in lines(self.plan.setup()):
-            made = line.startswith("ip netns add weftlab-77-")
+            made = line.startswith(("ip netns add weftlab-77-",
+                                    "ip netns exec weftlab-77-"))
             inside = any(line.startswith(f"{tool} -n weftlab-77-")
                          for tool in ("ip", "tc"))
             self.assertTrue(made or inside, line)
@@ -74,6 +75,11 @@ class PlanTest(unittest.TestCase):
             f"weftlab-77-{place} qdisc add dev {device}"
             for place, device in (("host0", "eth0"), ("switch", "port0"),
                                   ("host1", "eth0"), ("switch", "port1"))])
+
+    def test_all_hosts_run_the_same_tcp(self):
+        chosen = [line.split()[3] for line in lines(self.plan.setup())
+                  if line.endswith("net.ipv4.tcp_congestion_control=reno")]
+        self.assertEqual(chosen, ["weftlab-77-host0", "weftlab-77-host1"])
 
     def test_a_delay_counts_once_in_each_direction(self):
         delays = [line for line in lines(self.plan.setup())
