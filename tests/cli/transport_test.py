@@ -119,7 +119,11 @@ class TransportTest(CliTest):
                 self.assertIn(part, done.stderr)
 
         refuse("tcp(10.0.0.1:7070)", "'tcp' declines 10.0.0.1:7070",
-               "without a key", "openssl rand -hex 32", "127.0.0.1")
+               "without a key", "openssl rand -hex 32", "key=./run.key",
+               "127.0.0.1")
+        # What is advised there can be read, wherever the file is.
+        refuse("tcp(10.0.0.1:7070, key=./run.key)", "./run.key",
+               "No such file")
         refuse("tcp(10.0.0.1:7070)", "WEFT_KEY: the key has 5 bytes",
                environment={**KEY, "WEFT_KEY": "short"})
         key = self.write("run.key", "k" * 64)

@@ -197,7 +197,7 @@ TEST(TransportRegistry, NeedsAKeyWhereOthersReachTheAddress) {
        {"10.0.0.1:7070", "0.0.0.0:7070", "\"[2001:db8::1]:7070\""}) {
     expect_error(ErrorCode::kInvalidArgument,
                  {"'tcp' declines", "without a key whoever reaches",
-                  "openssl rand -hex 32", "127.0.0.1"},
+                  "key=./run.key", "127.0.0.1"},
                  [&] { open(fmt::format("tcp({}, rank=1)", address)); });
   }
   const test::EnvironmentValue small("WEFT_KEY", "too short");
