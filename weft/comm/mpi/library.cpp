@@ -62,6 +62,10 @@ int open_world(MpiWorldInfo* info) {
   // nearly halves the bandwidth of two ranks that send to each other at once.
   // Plain sends do not. What the user has set stands; other MPIs ignore it.
   setenv("OMPI_MCA_btl_tcp_flags", "1", /*overwrite=*/0);
+  // What is longer than this (64 KiB by default) is announced, and the answer
+  // waits behind all that its sender has under way, on a slow link for longer
+  // than a bucket of gradients takes.
+  setenv("OMPI_MCA_btl_tcp_eager_limit", "1048576", /*overwrite=*/0);
   int provided = 0;
   int error =
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
