@@ -57,10 +57,10 @@ def servers_bench(where: Setting, runs: Trainings) -> Bench:
     def measure() -> dict:
         link = Link(10**8)
         run = runs.ours(
-            # Below 64 KiB Open MPI sends at once; what is longer is announced,
-            # and the answer waits behind what its sender has under way.
+            # Two slices of a worker under way: one that is ahead of others
+            # would fill the way in, and the way out wait for the slowest.
             way("servers", policy="server", servers=SERVERS,
-                bucket_bytes=60_000, slices="true"),
+                bucket_bytes=60_000, slices="true", credit=120_000),
             6 if where.quick else STEPS, link, RANKS)
         # Each way a server's card carries its share of the model, once for
         # each worker.

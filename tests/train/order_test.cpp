@@ -18,6 +18,7 @@
 #include "weft/nn/nn.h"
 #include "weft/train/step/step.h"
 #include "weft/train/step/training_task.h"
+#include "weft/train/sync/arrivals.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/rules.h"
@@ -415,6 +416,40 @@ TEST(CreditQueue, LetsTheMostUrgentGoFirst) {
   EXPECT_THAT(order_of(2000), ElementsAre(0, 1, 2, 4, 3));
   // One that is larger than the credit goes alone.
   EXPECT_THAT(order_of(1), ElementsAre(0, 2, 4, 3, 1));
+}
+
+// A message has left its card long before it is there.
+TEST(CreditQueue, CountsWhatHasNotArrived) {
+  constexpr double kLatency = 0.1;
+  constexpr double kSending = 1e-3;
+  const auto seconds = [&](Receipts receipts) {
+    const int sender = 0;
+    double moment = 0;
+    Bytes bytes(1000);
+    SimWorld world(parse_topology("2@100ms,1MB/s"));
+    // It outlives the tasks that tell of it.
+    std::unique_ptr<Arrivals> arrivals;
+    world.run([&](Transport& transport) -> Task<> {
+      Communicator all(transport);
+      const Channel channel = all.open({"push", "a"});
+      if (transport.rank() != sender) {
+        arrivals = std::make_unique<Arrivals>(channel, std::span(&sender, 1),
+                                              bytes.size(), Quorum(),
+                                              Completeness::kWhole, receipts);
+        co_await arrivals->enough();
+        co_return;
+      }
+      CreditQueue queue(1);
+      Task<> sending = receipts == Receipts::kGiven
+                           ? send_for_receipt(channel, 1, bytes)
+                           : send_message(channel, 1, bytes);
+      co_await queue.pass(0, bytes.size(), std::move(sending));
+      moment = transport.now();
+    });
+    return moment;
+  };
+  EXPECT_NEAR(seconds(Receipts::kNone), kSending, 1e-9);
+  EXPECT_NEAR(seconds(Receipts::kGiven), kSending + 2 * kLatency, 1e-9);
 }
 
 TEST(Delay, EndsWhenItsTimeHasComeAndNotIfItIsGone) {

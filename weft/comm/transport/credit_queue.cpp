@@ -36,6 +36,14 @@ Task<> send_message(Channel channel, int to, std::span<const std::byte> bytes) {
   co_await sent;
 }
 
+Task<> send_for_receipt(Channel channel, int to,
+                        std::span<const std::byte> bytes) {
+  Transfers transfers(channel);
+  transfers.receive(to, {});
+  transfers.send(to, bytes);
+  co_await transfers.all();
+}
+
 Task<> send_lossy_message(Channel channel, int to,
                           std::span<const std::byte> bytes) {
   Transfer sent = channel.send_lossy(to, bytes);

@@ -47,7 +47,12 @@ class CreditQueue {
 
 // A message, as work. `bytes` must live until it is over.
 Task<> send_message(Channel channel, int to, std::span<const std::byte> bytes);
-// The same for one that may arrive in part.
+// The same, over when whoever got it has sent a message without bytes back:
+// what is under way then is all that has not arrived, wherever on the way it
+// waits.
+Task<> send_for_receipt(Channel channel, int to,
+                        std::span<const std::byte> bytes);
+// The same as send_message() for one that may arrive in part.
 Task<> send_lossy_message(Channel channel, int to,
                           std::span<const std::byte> bytes);
 

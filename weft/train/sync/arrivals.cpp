@@ -21,10 +21,11 @@ void fill_missing(const PartMap& came, std::span<float> values) {
 }  // namespace
 
 Arrivals::Arrivals(Channel channel, std::span<const int> from, std::size_t most,
-                   Quorum quorum, Completeness completeness)
+                   Quorum quorum, Completeness completeness, Receipts receipts)
     : channel_(std::move(channel)),
       quorum_(quorum),
-      completeness_(completeness) {
+      completeness_(completeness),
+      receipts_(receipts) {
   for (const int rank : from) messages_.push_back({.from = rank});
   // Places are fixed before the first message comes, which may be at once.
   for (std::size_t i = 0; i < messages_.size(); ++i) {
@@ -47,16 +48,21 @@ Task<> Arrivals::receive(std::size_t index, std::size_t most) {
   try {
     Bytes room(most);
     co_await receive_from(messages_[index].from, room);
+    // It is under way before anything is made of the message.
+    Transfers receipt(channel_);
+    if (receipts_ == Receipts::kGiven) receipt.send(messages_[index].from, {});
     // One that is late is read from the network and forgotten.
     if (!is_closed_) {
       messages_[index].bytes = std::move(room);
       messages_[index].is_there = true;
     }
     count_one();
+    changed_.notify_all();
+    co_await receipt.all();
   } catch (...) {
     failure_ = std::current_exception();
+    changed_.notify_all();
   }
-  changed_.notify_all();
 }
 
 Task<> Arrivals::receive_from(int rank, Bytes& room) {

@@ -20,6 +20,10 @@ namespace weft {
 // values of f32, each NaN where it has not come.
 enum class Completeness { kWhole, kInPart };
 
+// Whether each sender is told, by a message without bytes, that its own is
+// there.
+enum class Receipts { kNone, kGiven };
+
 // How long to wait for the rest, once some are there.
 struct Quorum {
   int least = 0;        // that must have come; 0: all
@@ -31,7 +35,8 @@ class Arrivals {
   // Receives from now on, at most `most` bytes from each rank of `from`; of
   // what comes in part, that many.
   Arrivals(Channel channel, std::span<const int> from, std::size_t most,
-           Quorum quorum, Completeness completeness = Completeness::kWhole);
+           Quorum quorum, Completeness completeness = Completeness::kWhole,
+           Receipts receipts = Receipts::kNone);
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
 
@@ -63,6 +68,7 @@ class Arrivals {
   Channel channel_;
   Quorum quorum_;
   Completeness completeness_;
+  Receipts receipts_;
   std::vector<Message> messages_;
   std::size_t arrived_ = 0;
   bool is_late_ = false;  // the deadline has passed

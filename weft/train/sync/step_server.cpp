@@ -26,6 +26,7 @@ StepServer::StepServer(const Quorum& quorum, bool in_part,
       roles_(context.roles),
       quorum_(quorum),
       in_part_(in_part),
+      gives_receipts_(context.recipe.credit > 0 && !in_part),
       rule_(context, RuleRun::Holders::kOwner),
       buckets_(context.buckets),
       trainable_(context.trainable.begin(), context.trainable.end()),
@@ -85,11 +86,8 @@ Task<> StepServer::exchange(Bucket& bucket, SyncStep step) {
 Task<> StepServer::push_and_pull(Channel push, Channel pull,
                                  const Bucket& bucket, Served& served) {
   const int owner = roles_.owner_of(bucket.number());
-  // GCC 12 destroys twice what is chosen inside of a co_await expression.
-  Task<> sending = in_part_ ? send_lossy_message(push, owner, served.message)
-                            : send_message(push, owner, served.message);
   co_await queue_.pass(bucket.priority(), served.message.size(),
-                       std::move(sending));
+                       send_push(push, owner, served.message));
   if (in_part_) {
     served.message.resize(bucket.bytes());
     co_await receive_until_whole(pull, owner, served.message);
@@ -101,6 +99,13 @@ Task<> StepServer::push_and_pull(Channel push, Channel pull,
   served.message.assign(
       served.room.begin(),
       served.room.begin() + static_cast<std::ptrdiff_t>(bytes));
+}
+
+Task<> StepServer::send_push(Channel push, int owner,
+                             std::span<const std::byte> message) const {
+  if (in_part_) return send_lossy_message(std::move(push), owner, message);
+  return gives_receipts_ ? send_for_receipt(std::move(push), owner, message)
+                         : send_message(std::move(push), owner, message);
 }
 
 // Where gradients may arrive in part, the way loses what TCP is slow to repeat.
@@ -258,7 +263,8 @@ void StepServer::begin_arrivals(const Channel& push, const Bucket& bucket,
   served.arrivals = std::make_unique<Arrivals>(
       push, workers_,
       in_part_ ? bucket.bytes() : most_message_bytes(bucket) + kShareBytes,
-      quorum_, in_part_ ? Completeness::kInPart : Completeness::kWhole);
+      quorum_, in_part_ ? Completeness::kInPart : Completeness::kWhole,
+      gives_receipts_ ? Receipts::kGiven : Receipts::kNone);
 }
 
 Task<> StepServer::wait_for_late() {

@@ -7,6 +7,11 @@
 //         and once, how they differ from the workers': the same bytes to every
 //         worker, itself included
 //
+// Where [sync] credit bounds what is under way, the owner tells each worker that
+// its push is there. So workers that share a card keep pace with each other:
+// the owner answers when the last push has come, and one that ran ahead would
+// keep the others' out.
+//
 // Gradients may arrive in part, where a network loses some: what is missing is
 // NaN, for a rule that bears it (Damaskinos et al., "AGGREGATHOR: Byzantine
 // Machine Learning via Robust Gradient Aggregation", MLSys 2019, section 3.3).
@@ -76,6 +81,8 @@ class StepServer : public SyncPolicy {
   void encode_push(const Bucket& bucket, const SyncStep& step, Served& served);
   Task<> push_and_pull(Channel push, Channel pull, const Bucket& bucket,
                        Served& served);
+  Task<> send_push(Channel push, int owner,
+                   std::span<const std::byte> message) const;
   Task<> send_change(Channel pull, const Bucket& bucket, const Served& served);
   Task<> send_whole(Channel pull, int worker,
                     std::span<const std::byte> message) const;
@@ -96,6 +103,7 @@ class StepServer : public SyncPolicy {
   Roles roles_;
   Quorum quorum_;
   bool in_part_;  // gradients may arrive so
+  bool gives_receipts_;
   std::vector<int> workers_;
   RuleRun rule_;
   std::span<Bucket> buckets_;
