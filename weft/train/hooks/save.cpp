@@ -49,6 +49,16 @@ void SaveHook::on_failure(TrainLoop&, Error& reason) {
 
 void SaveHook::save(TrainLoop& loop, bool is_best) {
   Worker& worker = loop.worker();
+  std::vector<NamedTensor> tensors = worker.checkpoint();
+  // All workers give what they hold; the first one looks at it and writes.
+  if (!worker.is_first()) return;
+  for (const NamedTensor& named : tensors) {
+    // A checkpoint from which nobody can go on must not replace one from which
+    // one can.
+    if (!is_finite(named.tensor)) {
+      loop.fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
+    }
+  }
   CheckpointInfo info{
       .recipe = recipe_,
       .step = loop.steps_done(),
@@ -60,16 +70,6 @@ void SaveHook::save(TrainLoop& loop, bool is_best) {
     // The mark also says that the file holds more than one worker wants: see
     // SingleWorker::restore().
     info.metrics["workers"] = worker.ranks();
-  }
-  std::vector<NamedTensor> tensors = worker.checkpoint();
-  // All workers give what they hold; the first one looks at it and writes.
-  if (!worker.is_first()) return;
-  for (const NamedTensor& named : tensors) {
-    // A checkpoint from which nobody can go on must not replace one from which
-    // one can.
-    if (!is_finite(named.tensor)) {
-      loop.fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
-    }
   }
   folder_.save({std::move(info), std::move(tensors)}, is_best);
 }

@@ -110,14 +110,14 @@ std::vector<NamedTensor> WorkerState::gather(const SyncPolicy& policy,
   // A checkpoint is worth a checksum of each parameter: copies that have come
   // apart are found before they are saved.
   check_copies(number, has_copy);
-  std::vector<NamedTensor> result = trainable_;
-  result.insert(result.end(), statistics_.begin(), statistics_.end());
   std::vector<OwnedTensor> own = this->owned(policy);
   group_.run([&] {
     return gather_tensors(group_.communicator().open({"gather", "checkpoint"}),
                           0, own);
   });
   if (!group_.is_first()) return {};
+  std::vector<NamedTensor> result = trainable_;
+  result.insert(result.end(), statistics_.begin(), statistics_.end());
   for (OwnedTensor& each : own) {
     result.push_back({std::move(each.name), std::move(each.tensor)});
   }
