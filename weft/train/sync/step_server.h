@@ -7,10 +7,10 @@
 //         and once, how they differ from the workers': the same bytes to every
 //         worker, itself included
 //
-// Where [sync] credit bounds what is under way, the owner tells each worker that
-// its push is there. So workers that share a card keep pace with each other:
-// the owner answers when the last push has come, and one that ran ahead would
-// keep the others' out.
+// Where [sync] credit bounds what is under way, the owner tells each worker
+// that its push is there. So workers that share a card keep pace with each
+// other: the owner answers when the last push has come, and one that ran ahead
+// would keep the others' out.
 //
 // Gradients may arrive in part, where a network loses some: what is missing is
 // NaN, for a rule that bears it (Damaskinos et al., "AGGREGATHOR: Byzantine

@@ -44,9 +44,10 @@ std::optional<Refusal> tcp_declines(const Options& options) {
   }
   return Refusal{
       first, "without a key whoever reaches that address could join the run",
-      fmt::format("{}; then key=./run.key, or WEFT_KEY, at every rank. Without a "
-                  "key, ranks of one machine meet at 127.0.0.1",
-                  tcp::kMakeKey)};
+      fmt::format(
+          "{}; then key=./run.key, or WEFT_KEY, at every rank. Without a "
+          "key, ranks of one machine meet at 127.0.0.1",
+          tcp::kMakeKey)};
 }
 
 std::unique_ptr<LocalRanks> open_tcp(const Options& options, const Say& say) {
