@@ -176,6 +176,7 @@ TEST(LargeProducts, EqualTheReferenceOnAnyThreads) {
     return floats(shape, -1, 1, DType::kF64);
   };
   check("matmul", {{doubles({400, 500}), doubles({500, 60})}, {}});
+  check("matmul", {{doubles({389, 500}), doubles({500, 61})}, {}});
   check("matmul", {{doubles({500, 400}), doubles({60, 500})},
                    {{"transpose_a", true}, {"transpose_b", true}}});
   check("matmul", {{doubles({3, 90, 500}), doubles({3, 500, 30})}, {}});

@@ -46,6 +46,10 @@ class BlasProduct final : public PreparedKernel {
     constexpr double kLeastOfProduct = 1 << 21;
     // Each thread packs the right operand, which pays for so many rows.
     constexpr Dim kLeastRows = 64;
+    // Some processors' sums have another order in rows that do not fill a tile:
+    // parts begin where tiles do, of which every height divides this one, so
+    // that a product has the same bits on any number of threads.
+    constexpr Dim kTileRows = 16;
     const auto least_rows = std::max(
         kLeastRows, static_cast<Dim>(kLeastOfProduct /
                                      static_cast<double>(p_.n() * p_.k())));
@@ -56,9 +60,12 @@ class BlasProduct final : public PreparedKernel {
         for (std::int64_t i = begin; i < end; ++i) multiply(i, 0, p_.m());
       });
     } else if (p_.m() >= least_rows * thread_count()) {
-      parallel_for(p_.m(), least_rows,
+      parallel_for((p_.m() + kTileRows - 1) / kTileRows,
+                   (least_rows + kTileRows - 1) / kTileRows,
                    [&](std::int64_t begin, std::int64_t end) {
-                     multiply(0, begin, end - begin);
+                     const Dim first = begin * kTileRows;
+                     multiply(0, first,
+                              std::min(end * kTileRows, p_.m()) - first);
                    });
     } else {
       multiply(0, 0, p_.m());
