@@ -143,17 +143,24 @@ void Packing::sort_demands() {
 double Packing::packed(std::size_t block, std::size_t order) {
   const privacy::Knapsack room = knapsack(block, order);
   auto& sorted = by_order_[block * state_.orders() + order];
-  std::erase_if(sorted, [&](const SizedClaim& sized) {
+  const auto is_granted = [&](const SizedClaim& sized) {
     return !is_pending_[sized.claim];
-  });
+  };
   if (has_one_weight_) {
-    // The smallest are the most.
+    // The smallest are the most: what is behind them is not looked at.
     privacy::Knapsack filled = room;
     std::size_t count = 0;
-    while (count < sorted.size() && filled.has_room(sorted[count].size))
-      filled.used += sorted[count++].size;
+    auto next = sorted.begin();
+    for (; next != sorted.end(); ++next) {
+      if (is_granted(*next)) continue;
+      if (!filled.has_room(next->size)) break;
+      filled.used += next->size;
+      sorted[count++] = *next;
+    }
+    sorted.erase(sorted.begin() + static_cast<std::ptrdiff_t>(count), next);
     return static_cast<double>(count);
   }
+  std::erase_if(sorted, is_granted);
   items_.clear();
   for (const SizedClaim& sized : sorted)
     items_.push_back({sized.size, problem_.claims[sized.claim].weight});
