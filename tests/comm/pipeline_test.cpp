@@ -117,13 +117,11 @@ TEST(Pipeline, SaysWhatItIs) {
   EXPECT_TRUE(topk.needs_feedback());
   EXPECT_FALSE(topk.has_shared_indices());
   EXPECT_EQ(topk.summable_as(), "");
-  EXPECT_NE(topk.index_codec(), nullptr);
 
   const Pipeline randomk("randomk | bf16");
   EXPECT_TRUE(randomk.has_shared_indices());
   EXPECT_TRUE(randomk.needs_feedback());
   EXPECT_EQ(randomk.summable_as(), "bf16");
-  EXPECT_EQ(randomk.index_codec(), nullptr);
 
   EXPECT_FALSE(Pipeline("randomk(scale=true)").needs_feedback());
   EXPECT_FALSE(Pipeline("qsgd").needs_feedback());

@@ -408,8 +408,6 @@ bool Pipeline::bypasses(std::int64_t elements) const {
 const Sparsifier* Pipeline::sparsifier() const {
   return state_->sparsifier.get();
 }
-const IndexCodec* Pipeline::index_codec() const { return state_->index.get(); }
 const ValueCodec& Pipeline::value_codec() const { return *state_->value; }
-const ByteCodec* Pipeline::byte_codec() const { return state_->bytes.get(); }
 
 }  // namespace weft

@@ -99,9 +99,7 @@ class Pipeline {
   bool bypasses(std::int64_t elements) const;
 
   const Sparsifier* sparsifier() const;
-  const IndexCodec* index_codec() const;
   const ValueCodec& value_codec() const;
-  const ByteCodec* byte_codec() const;
 
  private:
   struct State;
