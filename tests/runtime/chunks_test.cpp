@@ -333,6 +333,26 @@ TEST(Chunks, EndWhereAWholeBatchIsNeeded) {
             "[subtract multiply relu; conv2d; moments] by 3");
 }
 
+// A gradient that is cast for other workers is sent while later runs compute.
+TEST(Chunks, GiveResultsAsSoonAsTheyCanBeMade) {
+  const Function function = parse_graph(R"(func @f(
+    %0: f32[8, 4, 4, 2], %1: f32[1, 1, 2, 2], %2: f32[3, 3, 2, 4])
+    -> (f64[2], f32[4], f32[4]) {
+  %3 = conv2d(%0, %1) : f32[8, 4, 4, 2]
+  %4, %5 = moments(%3) : f32[2], f32[2]
+  %6 = cast(%4) {dtype = f64} : f64[2]
+  %7 = relu(%3) : f32[8, 4, 4, 2]
+  %8 = subtract(%7, %5) : f32[8, 4, 4, 2]
+  %9 = conv2d(%8, %2) {padding = [1, 1, 1, 1]} : f32[8, 4, 4, 4]
+  %10, %11 = moments(%9) : f32[4], f32[4]
+  return %6, %10, %11
+})")
+                                .functions.at(0);
+  EXPECT_EQ(text_of(function, steps_in_chunks(function, 1 << 20)),
+            "[conv2d; moments] by 8; cast; "
+            "[relu subtract; conv2d; moments] by 8");
+}
+
 TEST(Chunks, GiveOneResultForAnySizeOfThem) {
   const Function function = parse_graph(kChain).functions.at(0);
   const Tensor x = pattern({8, 4, 4, 2});

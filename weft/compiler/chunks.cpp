@@ -29,8 +29,12 @@ class Chunker {
 
   std::vector<PlanStep> run() {
     find_wanted();
-    for (const ChunkRun& run : runs_) emit(run);
-    // A result that is nothing but a transform may have no reader.
+    const std::vector<std::vector<ValueId>> due = results_by_run();
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      emit(runs_[i]);
+      emit_transforms_among(due[i]);
+    }
+    // Those that only read what enters the function are left.
     emit_transforms_among(function_.results());
     choose_outputs();
     return std::move(ordered_);
@@ -39,6 +43,7 @@ class Chunker {
  private:
   void find_wanted();
   void want(ValueId id);
+  std::vector<std::vector<ValueId>> results_by_run() const;
   void emit(const ChunkRun& run);
   void emit_transforms_among(const std::vector<ValueId>& ids);
   void emit_chunked(const ChunkRun& run);
@@ -72,6 +77,27 @@ void Chunker::find_wanted() {
 void Chunker::want(ValueId id) {
   const auto made = steps_.maker(id);
   if (made && steps_.is_transform(*made)) is_wanted_[*made] = true;
+}
+
+// The results that are transforms, which no step may read, by the run behind
+// which they can be made. They do not wait for later ones, as a gradient is
+// sent to other workers while the backward pass goes on.
+std::vector<std::vector<ValueId>> Chunker::results_by_run() const {
+  std::vector<std::size_t> run_of(steps_.size(), 0);
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    for (const std::size_t i : runs_[run].members) run_of[i] = run;
+  }
+  std::vector<std::vector<ValueId>> due(runs_.size());
+  for (const ValueId id : function_.results()) {
+    const auto made = steps_.maker(id);
+    if (!made || !steps_.is_transform(*made)) continue;
+    const std::set<std::size_t> sources = steps_.sources(*made);
+    if (sources.empty()) continue;
+    std::size_t last = 0;
+    for (const std::size_t i : sources) last = std::max(last, run_of[i]);
+    due[last].push_back(id);
+  }
+  return due;
 }
 
 void Chunker::emit(const ChunkRun& run) {
