@@ -4,16 +4,11 @@
 // {"sizes": [{"bytes": n, "algorithm": "…", "ours": [s, …], "peer": [s, …]}]},
 // seconds of one all-reduce each.
 #include <algorithm>
-#include <cstdlib>
 #include <fmt/core.h>
 
 #include "bench/mpi/race.h"
 
-#include "weft/base/parallel.h"
-#include "weft/comm/collective/calibration.h"
 #include "weft/comm/collective/chooser.h"
-#include "weft/comm/transport/engine.h"
-#include "weft/comm/transport/launcher.h"
 
 namespace weft::bench {
 namespace {
@@ -66,14 +61,10 @@ Json race_size(Engine& engine, Communicator& all, AllReduceChooser& chooser,
   return found;
 }
 
-void race_all(Transport& transport, std::size_t most_bytes, int pairs) {
+void race_all(Transport& transport, std::uint64_t most_bytes, int pairs) {
   Engine engine(transport);
   Communicator all(transport);
-  Topology topology;
-  const auto measure = [&]() -> Task<> {
-    topology = co_await calibrate(all, placement_of(all));
-  };
-  engine.run(measure());
+  const Topology topology = measured_topology(engine, all);
   AllReduceChooser chooser(topology);
   Json sizes = Json::array();
   for (std::size_t bytes = kLeastBytes; bytes <= most_bytes; bytes *= kFactor) {
@@ -90,18 +81,6 @@ void race_all(Transport& transport, std::size_t most_bytes, int pairs) {
 }  // namespace weft::bench
 
 int main(int argc, char** argv) {
-  try {
-    const auto transport = weft::open_launched_transport();
-    if (!transport || argc != 3) {
-      fmt::print(stderr, "usage: mpirun … weft-all-reduce PAIRS MOST_BYTES\n");
-      return 2;
-    }
-    weft::set_thread_count(1);
-    weft::bench::race_all(*transport, std::strtoull(argv[2], nullptr, 10),
-                          std::atoi(argv[1]));
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "weft-all-reduce: {}\n", error.what());
-    return 1;
-  }
+  return weft::bench::race_main(argc, argv, "weft-all-reduce", "MOST_BYTES",
+                                weft::bench::race_all);
 }

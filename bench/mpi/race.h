@@ -3,8 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fmt/core.h>
 #include <mpi.h>
 #include <nlohmann/json.hpp>
+
+#include "weft/base/parallel.h"
+#include "weft/comm/collective/calibration.h"
+#include "weft/comm/transport/engine.h"
+#include "weft/comm/transport/launcher.h"
 
 namespace weft::bench {
 
@@ -43,6 +51,37 @@ nlohmann::json race(int pairs, const Ours& ours, const Peer& peer) {
     if (pair % 2 == 1) we();
   }
   return found;
+}
+
+// What choosers are told of the network between the ranks.
+inline Topology measured_topology(Engine& engine, Communicator& all) {
+  Topology topology;
+  const auto measure = [&]() -> Task<> {
+    topology = co_await calibrate(all, placement_of(all));
+  };
+  engine.run(measure());
+  return topology;
+}
+
+using RaceAll = void (*)(Transport&, std::uint64_t size, int pairs);
+
+// The main function of `program PAIRS SIZE`, with one compute thread a rank.
+inline int race_main(int argc, char** argv, const char* program,
+                     const char* size, RaceAll race_all) {
+  try {
+    const auto transport = open_launched_transport();
+    if (!transport || argc != 3) {
+      fmt::print(stderr, "usage: mpirun … {} PAIRS {}\n", program, size);
+      return 2;
+    }
+    set_thread_count(1);
+    race_all(*transport, std::strtoull(argv[2], nullptr, 10),
+             std::atoi(argv[1]));
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", program, error.what());
+    return 1;
+  }
 }
 
 }  // namespace weft::bench

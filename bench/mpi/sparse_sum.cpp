@@ -3,17 +3,13 @@
 // same vectors with their zeros, on the same ranks, in turns. Started by
 // mpirun; rank 0 prints {"sums": [{"density": d, "algorithm": "…", "ours": [s,
 // …], "peer": [s, …]}]}, seconds of one sum each.
-#include <cstdlib>
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "bench/mpi/race.h"
 
-#include "weft/base/parallel.h"
 #include "weft/base/philox.h"
-#include "weft/comm/collective/calibration.h"
 #include "weft/comm/sparse/chooser.h"
-#include "weft/comm/transport/engine.h"
-#include "weft/comm/transport/launcher.h"
 
 namespace weft::bench {
 namespace {
@@ -106,11 +102,7 @@ Json race_density(Engine& engine, Communicator& all, const Level& network,
 void race_all(Transport& transport, std::uint64_t size, int pairs) {
   Engine engine(transport);
   Communicator all(transport);
-  Topology topology;
-  const auto measure = [&]() -> Task<> {
-    topology = co_await calibrate(all, placement_of(all));
-  };
-  engine.run(measure());
+  const Topology topology = measured_topology(engine, all);
   Json sums = Json::array();
   for (const double density : kDensities) {
     sums.push_back(
@@ -123,18 +115,6 @@ void race_all(Transport& transport, std::uint64_t size, int pairs) {
 }  // namespace weft::bench
 
 int main(int argc, char** argv) {
-  try {
-    const auto transport = weft::open_launched_transport();
-    if (!transport || argc != 3) {
-      fmt::print(stderr, "usage: mpirun … weft-sparse-sum PAIRS VALUES\n");
-      return 2;
-    }
-    weft::set_thread_count(1);
-    weft::bench::race_all(*transport, std::strtoull(argv[2], nullptr, 10),
-                          std::atoi(argv[1]));
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "weft-sparse-sum: {}\n", error.what());
-    return 1;
-  }
+  return weft::bench::race_main(argc, argv, "weft-sparse-sum", "VALUES",
+                                weft::bench::race_all);
 }
