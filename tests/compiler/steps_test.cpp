@@ -91,6 +91,55 @@ TEST(LoopGroups, EndsALoopAtAProduct) {
             "relu\nmatmul\nadd\n");
 }
 
+// Loops read what lies side by side where it is, if nobody else needs it side
+// by side.
+TEST(LoopGroups, ReadsConcatenationsInParts) {
+  EXPECT_EQ(
+      steps_of(
+          R"(func @f(%0: f32[8, 4], %1: f32[8, 2], %2: f32[6]) -> (f32[8, 6]) {
+    %3 = concat(%0, %1) {axis = -1} : f32[8, 6]
+    %4 = add(%3, %2) : f32[8, 6]
+    %5 = sum(%4) {axes = [0]} : f32[6]
+    %6 = multiply(%3, %5) : f32[8, 6]
+    return %6
+  })"),
+      "concat add sum\nconcat multiply\n");
+  // A product, a view, or whoever called the function needs it.
+  EXPECT_EQ(
+      steps_of(
+          R"(func @f(%0: f32[8, 4], %1: f32[8, 2], %2: f32[6, 3]) -> (f32[8, 6], f32[8, 3]) {
+    %3 = concat(%0, %1) {axis = -1} : f32[8, 6]
+    %4 = relu(%3) : f32[8, 6]
+    %5 = matmul(%3, %2) : f32[8, 3]
+    return %4, %5
+  })"),
+      "concat\nrelu\nmatmul\n");
+  EXPECT_EQ(steps_of(
+                R"(func @f(%0: f32[8, 4], %1: f32[8, 2]) -> (f32[48]) {
+    %2 = concat(%0, %1) {axis = -1} : f32[8, 6]
+    %3 = reshape(%2) {shape = shape[48]} : f32[48]
+    %4 = relu(%3) : f32[48]
+    return %4
+  })"),
+            "concat\nrelu\n");
+  EXPECT_EQ(
+      steps_of(
+          R"(func @f(%0: f32[8, 4], %1: f32[8, 2]) -> (f32[8, 6], f32[8, 6]) {
+    %2 = concat(%0, %1) {axis = -1} : f32[8, 6]
+    %3 = relu(%2) : f32[8, 6]
+    return %3, %2
+  })"),
+      "concat\nrelu\n");
+  // What is there in one run has its parts computed in place.
+  EXPECT_EQ(steps_of(
+                R"(func @f(%0: f32[1, 4], %1: f32[1, 2]) -> (f32[1, 6]) {
+    %2 = concat(%0, %1) {axis = 1} : f32[1, 6]
+    %3 = relu(%2) : f32[1, 6]
+    return %3
+  })"),
+            "concat\nrelu\n");
+}
+
 // What an op's entry says that it costs decides: 24 additions an element are
 // worth the memory that they save.
 TEST(LoopGroups, ComputesAgainWhatCostsLittle) {

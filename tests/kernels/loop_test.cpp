@@ -1,5 +1,6 @@
 // Loops as generated code and as tiles, whichever the instructions allow.
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <optional>
 #include <utility>
@@ -125,6 +126,22 @@ TEST(Loops, RoundAsTheDtypesDo) {
   }
 }
 
+// Some columns of a value, behind each other.
+Tensor columns_of(const Tensor& x, Dim first, Dim width) {
+  Shape shape = x.shape();
+  const auto all = static_cast<std::size_t>(shape.back()) * size_of(x.dtype());
+  shape[shape.rank() - 1] = width;
+  const Tensor part = Tensor::empty({x.dtype(), shape});
+  const auto own = static_cast<std::size_t>(width) * size_of(x.dtype());
+  const auto* from = static_cast<const std::byte*>(x.raw()) +
+                     static_cast<std::size_t>(first) * size_of(x.dtype());
+  auto* to = static_cast<std::byte*>(part.raw());
+  for (std::size_t done = 0; done < part.bytes(); done += own, from += all) {
+    std::memcpy(to + done, from, own);
+  }
+  return part;
+}
+
 // A loop with random operands, and what it makes of them.
 class Runner {
  public:
@@ -132,6 +149,7 @@ class Runner {
     std::uint64_t drawn = 0;
     for (const auto& input : program_.inputs) {
       if (input.immediate) continue;
+      widths_.push_back(input.widths);
       const Tensor x = Tensor::empty(input.type);
       const RandomStream random{7, 0, static_cast<std::uint32_t>(drawn++)};
       dispatch(input.type.dtype, [&]<class T>(T) {
@@ -156,6 +174,7 @@ class Runner {
     LoopKernel kernel(program_, options);
     is_generated = kernel.is_generated();
     std::vector<Tensor> outputs;
+    std::vector<Tensor> parts;
     std::vector<void*> sources;
     std::vector<void*> targets;
     for (const auto& output : program_.outputs) {
@@ -167,7 +186,13 @@ class Runner {
         x = x.clone();
         outputs[static_cast<std::size_t>(overwritten->second)] = x;
       }
-      sources.push_back(x.raw());
+      if (widths_[i].empty()) sources.push_back(x.raw());
+      Dim first = 0;
+      for (const Dim width : widths_[i]) {
+        parts.push_back(columns_of(x, first, width));
+        sources.push_back(parts.back().raw());
+        first += width;
+      }
     }
     for (const Tensor& y : outputs) targets.push_back(y.raw());
     const Tensor scratch =
@@ -180,6 +205,7 @@ class Runner {
 
  private:
   LoopProgram program_;
+  std::vector<std::vector<std::int64_t>> widths_;  // by input
   std::vector<Tensor> inputs_;
 };
 
@@ -341,6 +367,48 @@ TEST(Loops, ReadColumnsOfAnyShape) {
     const auto sums = summing.run({.may_generate = false});
     EXPECT_TRUE(identical(code[0], tiles[0])) << columns;
     expect_near(code[1], sums[1], 1e-6);
+  }
+}
+
+// Values that lie side by side give the bits of one that has their columns,
+// whatever their widths, wherever tiles begin.
+TEST(Loops, ReadColumnsOfSeveralValues) {
+  for (const auto& widths : std::vector<std::vector<std::int64_t>>{
+           {3, 40, 1}, {64, 64}, {16, 0, 700}, {1100, 5}}) {
+    Dim columns = 0;
+    for (const Dim width : widths) columns += width;
+    const Shape shape{7, 9, columns};
+    for (const auto& [type, dtype] : {std::pair{TileType::kF32, DType::kF32},
+                                      {TileType::kF32, DType::kBF16},
+                                      {TileType::kF64, DType::kF64},
+                                      {TileType::kI64, DType::kI32}}) {
+      const DType own = dtype_of(type);
+      LoopProgram program;
+      program.type = type;
+      program.shape = shape;
+      program.inputs = {{{dtype, shape}, std::nullopt},
+                        {{own, {columns}}, std::nullopt},
+                        {{own, shape}, std::nullopt}};
+      program.instructions.emplace_back(*find_tile_op("multiply", type),
+                                        std::vector{0, 1});
+      program.instructions.emplace_back(*find_tile_op("add", type),
+                                        std::vector{3, 2});
+      program.outputs.push_back({4, {own, shape}});
+      program.outputs.push_back({4, {own, {columns}}, true});
+      const LoopProgram whole = program;
+      program.inputs[0].widths = widths;
+      for (const bool may_generate : {true, false}) {
+        const auto expected = Runner(whole).run({may_generate});
+        const auto found = Runner(program).run({may_generate});
+        EXPECT_TRUE(identical(found[0], expected[0])) << to_string(dtype);
+        expect_near(found[1], expected[1], 1e-5);
+      }
+      LoopProgram plain = program;
+      plain.outputs.pop_back();
+      const auto expected = Runner(whole).run({});
+      EXPECT_TRUE(
+          identical(Runner(plain).run({.streamed_from = 0})[0], expected[0]));
+    }
   }
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/compiler/contiguous.h"
 #include "weft/graph/known_ops.h"
+#include "weft/ops/support/axes.h"
 
 namespace weft {
 namespace {
@@ -214,6 +216,24 @@ bool LoopGroups::is_read_outside(ValueId value) const {
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return reader < 0 || group_of(reader) != own;
   });
+}
+
+bool LoopGroups::is_read_in_parts(ValueId value) const {
+  if (function_.is_parameter(value)) return false;
+  const Node& node = function_.node(producer(value));
+  const Shape& shape = function_.type(value).shape;
+  // What is computed straight into its place there costs nothing (storage.h).
+  if (*node.op != known::concat ||
+      resolved_axis(node.attributes.integer("axis"), shape.rank()) !=
+          shape.rank() - 1 ||
+      !operands_in_result(function_, node).empty()) {
+    return false;
+  }
+  return std::ranges::all_of(readers_[static_cast<std::size_t>(value)],
+                             [&](NodeId reader) {
+                               return reader >= 0 && is_loop_node(reader) &&
+                                      loop_shape(reader) == shape;
+                             });
 }
 
 std::vector<NodeId> LoopGroups::members(int group) const {

@@ -42,6 +42,9 @@ class LoopGroups {
   // True if the value is a result of the function, or another group or op
   // reads it.
   bool is_read_outside(ValueId value) const;
+  // True if `value` is a concatenation of columns that loops over all of it
+  // alone read: they read its operands, and it need not be made.
+  bool is_read_in_parts(ValueId value) const;
   // True if `group` computes `value` itself instead of reading it.
   bool computes(int group, ValueId value) const;
   // True if the value has to be in memory for somebody.

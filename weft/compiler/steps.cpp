@@ -73,8 +73,24 @@ class LoopBuilder {
     // value is read where it is not repeated yet.
     program_.inputs.push_back({function_.type(source), immediate});
     if (immediate) return;
+    if (groups_.is_read_in_parts(value)) return add_parts(value);
+    read(source);
+  }
+
+  // What a concatenation would put side by side is read where it lies.
+  void add_parts(ValueId value) {
+    const NodeId id = function_.value(value).node;
+    nodes_.push_back(id);
+    for (const ValueId part : function_.node(id).inputs) {
+      program_.inputs.back().widths.push_back(
+          function_.type(part).shape.back());
+      read(part);
+    }
+  }
+
+  void read(ValueId value) {
     loop_inputs_.push_back(program_.inputs.size() - 1);
-    inputs_.push_back(source);
+    inputs_.push_back(value);
   }
 
   int emit(ValueId value) {

@@ -107,14 +107,14 @@ std::int64_t LoopKernel::most_of(std::int64_t most) const {
 // converts as it loads.
 bool LoopKernel::is_direct(const Operand& operand) const {
   const bool is_converted = code_ && !operand.is_read_by_call;
-  return (is_converted || operand.dtype == own_) && !is_repeated(operand);
+  return (is_converted || operand.dtype == own_) && is_one_run(operand);
 }
 
-// Whether a tile reads some element of the operand more than once.
-bool LoopKernel::is_repeated(const Operand& operand) const {
-  return operand.access == Access::kConstant ||
-         operand.access == Access::kStrided ||
-         (operand.access == Access::kPeriodic && operand.period <= most_);
+// Whether what a tile reads of the operand is one run, and each element of it
+// is read once, but for the number of a row.
+bool LoopKernel::is_one_run(const Operand& operand) const {
+  return operand.access == Access::kFull || operand.access == Access::kRow ||
+         (operand.access == Access::kPeriodic && operand.period > most_);
 }
 
 void LoopKernel::generate_code() {
@@ -128,7 +128,7 @@ void LoopKernel::generate_code() {
   std::vector<CodeOperand> inputs;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.
-    const bool is_buffered = operand.is_read_by_call || is_repeated(operand);
+    const bool is_buffered = operand.is_read_by_call || !is_one_run(operand);
     inputs.push_back({is_buffered ? DType::kF32 : operand.dtype,
                       operand.access == Access::kRow});
   }
@@ -178,6 +178,11 @@ void LoopKernel::classify_inputs() {
     if (input.immediate) {
       operand.access = Access::kConstant;
       operand.immediate = *input.immediate;
+    } else if (!input.widths.empty()) {
+      operand.access = Access::kJoined;
+      operand.widths = input.widths;
+      operand.pointer = pointer;
+      pointer += static_cast<int>(input.widths.size());
     } else {
       operand.pointer = pointer++;
       const std::int64_t count = input.type.shape.num_elements();

@@ -34,7 +34,8 @@ class LoopKernel : public PreparedKernel {
  public:
   explicit LoopKernel(LoopProgram program, const LoopOptions& options = {});
 
-  // Buffers: the inputs without an immediate, in order; the outputs.
+  // Buffers: the inputs without an immediate, in order, those that lie side by
+  // side one by one; the outputs.
   void run(const KernelBuffers& buffers) noexcept override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   // Whether machine code was generated.
@@ -56,6 +57,7 @@ class LoopKernel : public PreparedKernel {
     kPeriodic,  // element i is element i % period: a suffix of the shape
     kRow,       // a row of the last axis has one value: code alone reads it so
     kStrided,   // any other broadcast
+    kJoined,    // columns of several values that lie side by side
   };
   struct Operand {
     Access access = Access::kFull;
@@ -66,6 +68,7 @@ class LoopKernel : public PreparedKernel {
     double immediate = 0;
     bool is_read_by_call = false;
     std::array<std::int64_t, Shape::kMaxRank> strides{};
+    std::vector<std::int64_t> widths;  // of kJoined, from `pointer` on
   };
   struct Result {
     int buffer = -1;  // tile buffer, or
@@ -95,7 +98,7 @@ class LoopKernel : public PreparedKernel {
   void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
   void prepare_patterns(Worker& worker) const noexcept;
   bool is_direct(const Operand& operand) const;
-  bool is_repeated(const Operand& operand) const;
+  bool is_one_run(const Operand& operand) const;
   bool may_stream(const KernelBuffers& buffers) const noexcept;
   void prefetch(const Worker& worker, std::int64_t start) const noexcept;
   void run_tile(Worker& worker, std::int64_t start,
@@ -110,6 +113,9 @@ class LoopKernel : public PreparedKernel {
                         std::int64_t row) const noexcept;
   void fill_strided(const Operand& operand, const void* source, std::byte* tile,
                     std::int64_t start, std::int64_t size) const noexcept;
+  void fill_joined(const Operand& operand, const KernelBuffers& buffers,
+                   std::byte* tile, std::int64_t start,
+                   std::int64_t size) const noexcept;
   void store_streamed(const Worker& worker, std::int64_t start,
                       std::int64_t size) const noexcept;
   void* target_of(const Worker& worker, std::size_t output,

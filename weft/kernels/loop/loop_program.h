@@ -17,6 +17,9 @@ struct LoopProgram {
   struct Input {
     TensorType type;                  // broadcasts to `shape`
     std::optional<double> immediate;  // a known scalar: takes no pointer
+    // How wide values are that lie side by side along the last axis. Each has a
+    // pointer; `type` is that of all of them together, and has the whole shape.
+    std::vector<std::int64_t> widths = {};
   };
   struct Instruction {
     TileFunction function;

@@ -5,22 +5,10 @@
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/loop/loop_kernel.h"
+#include "weft/kernels/loop/tile_places.h"
 
 namespace weft {
 namespace {
-
-std::byte* element(void* base, DType dtype, std::int64_t index) {
-  return static_cast<std::byte*>(base) +
-         static_cast<std::size_t>(index) * size_of(dtype);
-}
-
-// Writes the first number of a tile into the others.
-void repeat_first(void* tile, DType dtype, std::int64_t size) {
-  dispatch(dtype, [&]<class T>(T) {
-    auto* numbers = static_cast<T*>(tile);
-    std::fill_n(numbers, size, *numbers);
-  });
-}
 
 // The sum of a whole loop, in the type that the loop added up in.
 void scale(void* sums, DType dtype, std::int64_t size, double factor) {
@@ -206,6 +194,8 @@ void LoopKernel::fill_buffers(Worker& worker, std::int64_t start,
     if (operand.access == Access::kFull) {
       load_tile(operand.dtype, element(source, operand.dtype, start), buffer,
                 size, program_.type);
+    } else if (operand.access == Access::kJoined) {
+      fill_joined(operand, worker.buffers, buffer, start, size);
     } else if (operand.access == Access::kStrided) {
       fill_strided(operand, source, buffer, start, size);
     } else if (operand.period > most_) {
@@ -304,45 +294,6 @@ void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
                                  std::int64_t start) const noexcept {
   return element(worker.at(sum.accumulator_offset), own_,
                  sum.period > most_ ? start % sum.period : 0);
-}
-
-// Where a row of the last axis begins in an operand that is broadcast to it.
-std::int64_t LoopKernel::place_of(const Operand& operand,
-                                  std::int64_t row) const noexcept {
-  const Shape& shape = program_.shape;
-  std::int64_t place = 0;
-  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
-    place +=
-        row % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
-    row /= shape[axis];
-  }
-  return place;
-}
-
-// Walks the tile in runs along the last axis, where the operand's stride is 0
-// or 1.
-void LoopKernel::fill_strided(const Operand& operand, const void* source,
-                              std::byte* tile, std::int64_t start,
-                              std::int64_t size) const noexcept {
-  const Shape& shape = program_.shape;
-  const int last = shape.rank() - 1;
-  const std::int64_t columns = shape[last];
-  std::int64_t done = 0;
-  while (done < size) {
-    const std::int64_t index = start + done;
-    const std::int64_t column = index % columns;
-    const std::int64_t offset = place_of(operand, index / columns);
-    const std::int64_t run = std::min(size - done, columns - column);
-    const std::int64_t stride = operand.strides[static_cast<std::size_t>(last)];
-    const auto* from = static_cast<const std::byte*>(source) +
-                       static_cast<std::size_t>(offset + column * stride) *
-                           size_of(operand.dtype);
-    std::byte* to = element(tile, own_, done);
-    // A number that repeats is read and converted once.
-    load_tile(operand.dtype, from, to, stride == 0 ? 1 : run, program_.type);
-    if (stride == 0) repeat_first(to, own_, run);
-    done += run;
-  }
 }
 
 // An accumulator holds whole tiles; elements that are a period apart belong

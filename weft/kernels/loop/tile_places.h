@@ -1,0 +1,27 @@
+// Places in memory that a loop kernel reads and writes, by dtype and number.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/tensor/dtype.h"
+
+namespace weft {
+
+inline std::byte* element(void* base, DType dtype, std::int64_t index) {
+  return static_cast<std::byte*>(base) +
+         static_cast<std::size_t>(index) * size_of(dtype);
+}
+
+// Writes the first number of a tile into the others.
+inline void repeat_first(void* tile, DType dtype, std::int64_t size) {
+  dispatch(dtype, [&]<class T>(T) {
+    auto* numbers = static_cast<T*>(tile);
+    std::fill_n(numbers, size, *numbers);
+  });
+}
+
+}  // namespace weft
