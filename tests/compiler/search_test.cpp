@@ -271,6 +271,83 @@ TEST(Search, RefusesOptionsOutOfRange) {
       [&] { search_for(start, {.without = {"merge_product"}}); });
 }
 
+// What is priced is what a plan of the function with its weights would run: two
+// products of weights of one type are two, and a cell of separate ops is one
+// op.
+TEST(FunctionCosts, PriceWhatAPlanWithWeightsRuns) {
+  std::vector<std::string> steps;
+  const auto note = [&](const Function& function, const PlanStep& step,
+                        const std::vector<OperandState>& states) {
+    steps.push_back(function.node(step.nodes.back()).op->name());
+    if (steps.back() == "matmul") {
+      EXPECT_FALSE(states[0].is_known);
+      EXPECT_TRUE(states[1].is_known);
+    }
+    return MeasuredTime{1e-6, 1e-6};
+  };
+  CostTable costs = table(note);
+  FunctionCosts function_costs(costs, {});
+  FunctionBuilder two("two");
+  const TensorType matrix{DType::kF32, {8, 8}};
+  const Value x = two.parameter({DType::kF32, {1, 8}}, "x");
+  const Value w = two.parameter(matrix, "w");
+  const Value v = two.parameter(matrix, "v");
+  const Function products = two.build([&] {
+    return std::vector{tanh(matmul(x, w)), sigmoid(matmul(x, v))};
+  });
+  const double launches =
+      function_costs.cost(products, frozen_behind(products, 1)).total.launches;
+  EXPECT_EQ(launches, 4);
+  EXPECT_EQ(std::ranges::count(steps, "matmul"), 1);  // the second has its time
+
+  FunctionBuilder builder("cell");
+  const auto state = [&](const char* name) {
+    return builder.parameter({DType::kF32, {1, 8}}, name);
+  };
+  const Value input = state("x");
+  const Value h = state("h");
+  const Value c = state("c");
+  const Value w_ih = builder.parameter({DType::kF32, {8, 32}}, "w_ih");
+  const Value w_hh = builder.parameter({DType::kF32, {8, 32}}, "w_hh");
+  const Function cell = builder.build([&] {
+    const auto gates = split(matmul(input, w_ih) + matmul(h, w_hh),
+                             std::vector<Dim>{8, 8, 8, 8}, 1);
+    const Value next =
+        sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+    return std::vector{sigmoid(gates[3]) * tanh(next), next};
+  });
+  steps.clear();
+  function_costs.cost(cell, frozen_behind(cell, 3));
+  EXPECT_EQ(steps, std::vector<std::string>{"lstm"});
+}
+
+// Where a plan restructures batch norm, chunks are priced as they run.
+TEST(FunctionCosts, PriceChunksOfBatchNorm) {
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter({DType::kF32, {8, 6, 6, 4}}, "x");
+  const Value w = builder.parameter({DType::kF32, {3, 3, 4, 4}}, "w");
+  const Value s = builder.parameter({DType::kF32, {4}}, "s");
+  const Function function = builder.build([&] {
+    const auto [y, mean, variance] = batch_norm(conv2d(x, w), s, s, 1e-3);
+    return std::vector{conv2d(relu(y), w), mean, variance};
+  });
+  const auto chunked = [&](BatchNormForm form) {
+    int count = 0;
+    const auto timer = [&](const Function& f, const PlanStep& step,
+                           const std::vector<OperandState>& states) {
+      if (!step.parts.empty()) ++count;
+      // They run, as what has one part does.
+      return time_step(f, step, states);
+    };
+    CostTable costs = table(timer);
+    FunctionCosts function_costs(costs, {.batch_norm = form});
+    function_costs.cost(function, std::vector<bool>(3));
+    return count;
+  };
+  EXPECT_EQ(chunked(BatchNormForm::kMvf), 0);
+  EXPECT_GT(chunked(BatchNormForm::kIcf), 0);
+}
+
 TEST(CostTable, KeepsWhatItTimedAndIgnoresDamage) {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "steps.txt";

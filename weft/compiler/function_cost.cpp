@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "weft/base/cpu.h"
+#include "weft/compiler/chunks.h"
 #include "weft/compiler/frozen.h"
 #include "weft/compiler/places.h"
+#include "weft/graph/known_ops.h"
 
 namespace weft {
 namespace {
@@ -15,15 +16,10 @@ namespace {
 // moved since they were touched.
 class Reuse {
  public:
-  Reuse(const Function& function, std::size_t first_frozen, double bytes_of_run)
+  Reuse(const Function& function, double bytes_of_run)
       : function_(function), bytes_of_run_(bytes_of_run) {
-    const std::vector<ValueId>& parameters = function.parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      // Arguments were just written. What is frozen was read in the run before.
-      const bool is_known = i >= first_frozen;
-      touched_[parameters[i]] = is_known ? -bytes_of_run_ : 0;
-      if (is_known) known_.insert(parameters[i]);
-    }
+    // Arguments were just written. What is constant was read in the run before.
+    for (const ValueId id : function.parameters()) touched_[id] = 0;
   }
 
   std::vector<OperandState> states_of(const PlanStep& step) {
@@ -32,11 +28,10 @@ class Reuse {
     for (const ValueId id : step.inputs) {
       const ValueId storage = storage_of(function_, id);
       const auto found = touched_.find(storage);
-      // Constants lie as far back as parameters.
       const double since =
           moved_ - (found == touched_.end() ? -bytes_of_run_ : found->second);
       states.push_back({.is_cold = cache > 0 && 2 * since > cache,
-                        .is_known = known_.contains(id)});
+                        .is_known = is_constant(id)});
     }
     moved_ += moved_bytes(function_, step);
     for (const ValueId id : step.inputs) {
@@ -49,11 +44,15 @@ class Reuse {
   }
 
  private:
+  bool is_constant(ValueId id) const {
+    return !function_.is_parameter(id) &&
+           *function_.node(function_.value(id).node).op == known::constant;
+  }
+
   const Function& function_;
   double bytes_of_run_;
   double moved_ = 0;
   std::unordered_map<ValueId, double> touched_;
-  std::unordered_set<ValueId> known_;
 };
 
 }  // namespace
@@ -63,13 +62,20 @@ FunctionCost FunctionCosts::cost(const Function& function,
   const Function rest = split_frozen(function, is_frozen).rest;
   const auto first_frozen =
       static_cast<std::size_t>(std::ranges::count(is_frozen, false));
-  const Function planned =
-      run_passes(specialize(rest, options_.dims), options_.passes);
-  std::vector<PlanStep> steps = form_steps(planned, /*fuse=*/true);
+  // A plan has constants there: cells of recurrent layers are found by them,
+  // and kernels pack them once.
+  PassOptions passes = options_.passes;
+  passes.without = passes_without(passes.without, options_.batch_norm);
+  const Function planned = run_passes(
+      in_form(stand_ins_.put(specialize(rest, options_.dims), first_frozen),
+              options_.batch_norm),
+      passes);
+  std::vector<PlanStep> steps = chunk_steps(
+      planned, form_steps(planned, /*fuse=*/true), options_.batch_norm);
   const Storage storage(planned, steps, {});
   double moved = 0;
   for (const PlanStep& step : steps) moved += moved_bytes(planned, step);
-  Reuse reuse(planned, first_frozen, std::max(moved, options_.bytes_of_run));
+  Reuse reuse(planned, std::max(moved, options_.bytes_of_run));
   FunctionCost cost;
   for (const PlanStep& step : steps) {
     cost.total += table_.cost(planned, step, reuse.states_of(step));

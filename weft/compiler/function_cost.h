@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/compiler/batch_norm_form.h"
 #include "weft/compiler/cost_table.h"
 #include "weft/compiler/pass.h"
+#include "weft/compiler/stand_ins.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -26,6 +28,8 @@ class FunctionCosts {
     // What symbolic dims stand for.
     Bindings dims = {};
     PassOptions passes = {};
+    // How far plans fuse batch norm.
+    BatchNormForm batch_norm = BatchNormForm::kAuto;
     // What a whole run moves, when the functions are parts of a larger one:
     // between two runs everything else passes through the cache.
     double bytes_of_run = 0;
@@ -48,6 +52,7 @@ class FunctionCosts {
  private:
   CostTable& table_;
   Options options_;
+  StandIns stand_ins_;
 };
 
 }  // namespace weft

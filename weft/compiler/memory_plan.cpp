@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "weft/tensor/allocator.h"
-
 namespace weft {
 
 MemoryPlan plan_memory(const std::vector<Lifetime>& buffers) {
@@ -16,9 +14,6 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& buffers) {
                    [&](std::size_t a, std::size_t b) {
                      return buffers[a].bytes > buffers[b].bytes;
                    });
-  const auto round_up = [](std::size_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  };
   MemoryPlan plan;
   plan.offsets.resize(buffers.size(), 0);
   std::vector<std::size_t> placed;  // in order of their offsets
@@ -35,12 +30,11 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& buffers) {
       // Neighbours come by rising offset, so the first gap that is large enough
       // is the lowest.
       if (offset + buffer.bytes <= plan.offsets[other]) break;
-      offset =
-          std::max(offset, plan.offsets[other] + round_up(neighbour.bytes));
+      offset = std::max(offset, plan.offsets[other] + aligned(neighbour.bytes));
     }
     plan.offsets[index] = offset;
     plan.arena_bytes =
-        std::max(plan.arena_bytes, offset + round_up(buffer.bytes));
+        std::max(plan.arena_bytes, offset + aligned(buffer.bytes));
     const auto place =
         std::upper_bound(placed.begin(), placed.end(), offset,
                          [&](std::size_t value, std::size_t other) {

@@ -11,7 +11,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "weft/tensor/allocator.h"
+
 namespace weft {
+
+// So many bytes, and those up to where the next buffer may begin.
+inline std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 struct Lifetime {
   std::size_t bytes = 0;

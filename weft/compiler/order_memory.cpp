@@ -5,16 +5,12 @@
 #include <optional>
 
 #include "weft/base/index.h"
-#include "weft/tensor/allocator.h"
+#include "weft/compiler/memory_plan.h"
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kNoBuffer = std::numeric_limits<std::size_t>::max();
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // The operands of a step that have the bytes of a value.
 std::vector<std::size_t> operands_from(const Function& function,

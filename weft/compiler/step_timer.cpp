@@ -7,6 +7,7 @@
 #include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/base/stopwatch.h"
+#include "weft/compiler/chunked_kernel.h"
 #include "weft/compiler/part_copies.h"
 #include "weft/graph/kernel_times.h"
 
@@ -61,6 +62,7 @@ class Operands {
                                           const PlanStep& step) const {
     if (step.loop) return std::make_unique<LoopKernel>(*step.loop);
     if (!step.copies.empty()) return copy_parts(step.copies);
+    if (!step.parts.empty()) return chunked_kernel(function, step);
     const Node& node = function.node(step.nodes.back());
     const std::vector<TensorType> inputs = function.input_types(node);
     const std::vector<TensorType> outputs = function.output_types(node);
@@ -143,6 +145,14 @@ std::string step_text(const Function& function, const PlanStep& step,
   }
   for (const PartCopy& copy : step.copies) {
     text += fmt::format(" copy {}", copy.bytes);
+  }
+  if (!step.parts.empty()) text += fmt::format(" by {}:", step.chunk);
+  for (const PlanStep& part : step.parts) {
+    text += " part";
+    for (const NodeId id : part.nodes) {
+      text += fmt::format(
+          " {}", std::ranges::find(step.nodes, id) - step.nodes.begin());
+    }
   }
   // It stands in a line of a file, whose parts tabs separate.
   std::ranges::replace(text, '\n', ' ');

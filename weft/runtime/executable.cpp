@@ -249,7 +249,9 @@ Function Executable::State::searched(Planned& planned,
   }
   Optimized optimized =
       optimize(specialize(function, bindings), is_frozen, {},
-               {.search = *options.search, .without = options.without});
+               {.search = *options.search,
+                .without = options.without,
+                .batch_norm = options.batch_norm});
   planned.report = std::move(optimized.report);
   return fold_frozen(optimized.function, options.frozen);
 }

@@ -7,7 +7,7 @@
 #include "weft/compiler/frozen.h"
 #include "weft/compiler/inline_calls.h"
 #include "weft/compiler/search.h"
-#include "weft/graph/frozen.h"
+#include "weft/compiler/stand_ins.h"
 #include "weft/runtime/plan/plan.h"
 
 namespace weft {
@@ -30,24 +30,20 @@ Tensor filled(const TensorType& type) {
 // place of what was prepared.
 Function prepared(const Function& function, const std::vector<bool>& is_frozen,
                   const Bindings& dims) {
-  const Function rest =
-      specialize(split_frozen(function, is_frozen).rest, dims);
-  Frozen frozen;
   const auto first =
       static_cast<std::size_t>(std::ranges::count(is_frozen, false));
-  for (std::size_t i = first; i < rest.parameters().size(); ++i) {
-    frozen.emplace_back(i, filled(rest.type(rest.parameters()[i])));
-  }
-  return freeze(rest, frozen);
+  return StandIns().put(
+      specialize(split_frozen(function, is_frozen).rest, dims), first);
 }
 
 // A plan with memory to run in.
 class Runner {
  public:
   Runner(const Function& function, const std::vector<bool>& is_frozen,
-         const Bindings& dims, const std::vector<std::string>& without)
+         const Bindings& dims, const OptimizeOptions& options)
       : function_(prepared(function, is_frozen, dims)),
-        plan_(function_, {.without = without}) {
+        plan_(function_,
+              {.without = options.without, .batch_norm = options.batch_norm}) {
     for (const ValueId id : function_.parameters()) {
       add(function_.type(id), arguments_);
     }
@@ -137,8 +133,9 @@ Optimized optimize(const Function& function, const std::vector<bool>& is_frozen,
   if (!table.complaint().empty()) {
     fmt::print(stderr, "weft: step times: {}\n", table.complaint());
   }
-  FunctionCosts costs(table,
-                      {.dims = dims, .passes = {.without = options.without}});
+  FunctionCosts costs(table, {.dims = dims,
+                              .passes = {.without = options.without},
+                              .batch_norm = options.batch_norm});
   // The greedy search comes first: what it finds costs the relaxed one nothing
   // to time again.
   std::vector<Contender> contenders;
@@ -162,10 +159,9 @@ Optimized optimize(const Function& function, const std::vector<bool>& is_frozen,
     return each.search.taken.empty();
   });
   std::vector<Runner> runners;
-  runners.emplace_back(function, is_frozen, dims, options.without);
+  runners.emplace_back(function, is_frozen, dims, options);
   for (const Contender& each : contenders) {
-    runners.emplace_back(each.search.function, is_frozen, dims,
-                         options.without);
+    runners.emplace_back(each.search.function, is_frozen, dims, options);
   }
   const std::vector<double> seconds = race(runners);
   report.measured_before = report.measured_after = seconds[0];

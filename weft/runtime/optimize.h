@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/compiler/batch_norm_form.h"
 #include "weft/compiler/search_options.h"
 #include "weft/graph/function.h"
 #include "weft/runtime/optimize_report.h"
@@ -18,6 +19,8 @@ struct OptimizeOptions {
   SearchOptions search = {};
   // Passes and rules that plans leave out (compiler/pass.h).
   std::vector<std::string> without = {};
+  // How far plans fuse batch norm.
+  BatchNormForm batch_norm = BatchNormForm::kAuto;
 };
 
 struct Optimized {

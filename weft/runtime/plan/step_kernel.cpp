@@ -3,11 +3,11 @@
 #include <mutex>
 #include <set>
 
+#include "weft/compiler/chunked_kernel.h"
 #include "weft/compiler/part_copies.h"
 #include "weft/graph/kernel_times.h"
 #include "weft/graph/registry.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/plan/chunked_kernel.h"
 
 namespace weft {
 namespace {
@@ -65,21 +65,7 @@ void prepare_chunks(const Function& function, const PlanStep& step,
   info.cost.bytes = moved_bytes(function, step);
   info.chunk = step.chunk;
   info.unchunked_bytes = step.unchunked_bytes;
-  prepared.kernel = chunked_kernel(
-      function, step,
-      [&](const PlanStep& part, const BatchRoles& roles,
-          Dim examples) -> std::unique_ptr<PreparedKernel> {
-        if (part.loop) {
-          return std::make_unique<LoopKernel>(
-              with_examples(*part.loop, examples));
-        }
-        const Node& node = function.node(part.nodes.front());
-        const CallOfExamples call =
-            with_examples(function, node, roles, examples);
-        return choose_fastest_kernel(
-                   {*node.op, call.inputs, call.attributes, call.outputs})
-            .kernel;
-      });
+  prepared.kernel = chunked_kernel(function, step);
   info.kernel =
       fmt::format("plan:chunks of {}, {} parts", step.chunk, step.parts.size());
 }

@@ -10,21 +10,16 @@
 // Threads: a PreparedKernel; the kernels of the parts use parallel_for.
 #pragma once
 
-#include <functional>
 #include <memory>
 
-#include "weft/compiler/batch_roles.h"
+#include "weft/compiler/steps.h"
 #include "weft/graph/kernel.h"
 
 namespace weft {
 
-// A kernel for a part of the step and so many examples.
-using PreparePart = std::function<std::unique_ptr<PreparedKernel>(
-    const PlanStep& part, const BatchRoles& roles, Dim examples)>;
-
-// Buffers: the inputs and outputs of the step.
+// Buffers: the inputs and outputs of the step. Throws Error(kUnsupported) if no
+// kernel takes a part.
 std::unique_ptr<PreparedKernel> chunked_kernel(const Function& function,
-                                               const PlanStep& step,
-                                               const PreparePart& prepare);
+                                               const PlanStep& step);
 
 }  // namespace weft

@@ -1,17 +1,14 @@
-#include "weft/runtime/plan/chunked_kernel.h"
+#include "weft/compiler/chunked_kernel.h"
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "weft/compiler/batch_roles.h"
 #include "weft/compiler/memory_plan.h"
-#include "weft/tensor/allocator.h"
+#include "weft/graph/kernel_times.h"
 
 namespace weft {
 namespace {
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // Where an operand or a result of a part lies.
 struct ChunkPlace {
@@ -166,12 +163,26 @@ class ChunkedKernel : public PreparedKernel {
   std::size_t kernel_bytes_ = 0;  // behind that: the parts' own
 };
 
+// A kernel for a part of a step and so many examples.
+std::unique_ptr<PreparedKernel> prepare_part(const Function& function,
+                                             const PlanStep& part,
+                                             const BatchRoles& roles,
+                                             Dim examples) {
+  if (part.loop) {
+    return std::make_unique<LoopKernel>(with_examples(*part.loop, examples));
+  }
+  const Node& node = function.node(part.nodes.front());
+  const CallOfExamples call = with_examples(function, node, roles, examples);
+  return choose_fastest_kernel(
+             {*node.op, call.inputs, call.attributes, call.outputs})
+      .kernel;
+}
+
 // Lays out a step.
 class ChunkBuilder {
  public:
-  ChunkBuilder(const Function& function, const PlanStep& step,
-               const PreparePart& prepare)
-      : function_(function), step_(step), prepare_(prepare) {
+  ChunkBuilder(const Function& function, const PlanStep& step)
+      : function_(function), step_(step) {
     for (const PlanStep& part : step.parts) {
       roles_.push_back(*batch_roles(function, part));
     }
@@ -237,9 +248,9 @@ class ChunkBuilder {
 
   ChunkPart build_part(const PlanStep& step, const BatchRoles& roles) {
     ChunkPart part;
-    part.kernel = prepare_(step, roles, step_.chunk);
+    part.kernel = prepare_part(function_, step, roles, step_.chunk);
     if (const Dim rest = examples_ % step_.chunk; rest != 0) {
-      part.last = prepare_(step, roles, rest);
+      part.last = prepare_part(function_, step, roles, rest);
     }
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       part.inputs.push_back(place_of(step.inputs[k], roles.is_each[k]));
@@ -290,7 +301,6 @@ class ChunkBuilder {
 
   const Function& function_;
   const PlanStep& step_;
-  const PreparePart& prepare_;
   std::vector<BatchRoles> roles_;  // by part
   Dim examples_ = 0;
   std::unordered_map<ValueId, ChunkPlace> places_;
@@ -300,9 +310,8 @@ class ChunkBuilder {
 }  // namespace
 
 std::unique_ptr<PreparedKernel> chunked_kernel(const Function& function,
-                                               const PlanStep& step,
-                                               const PreparePart& prepare) {
-  return ChunkBuilder(function, step, prepare).build();
+                                               const PlanStep& step) {
+  return ChunkBuilder(function, step).build();
 }
 
 }  // namespace weft
