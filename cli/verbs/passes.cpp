@@ -42,6 +42,12 @@ Json as_json(const PassDef& pass) {
 
 const char* guard_of(const RuleDef& rule) {
   if (rule.use == RuleUse::kAlways) return "where results may round";
+  if (rule.pays_if_frozen) {
+    return rule.holds_in_training
+               ? "where weights are frozen, and where it is measured to pay"
+               : "where weights are frozen, and where it is measured to pay, "
+                 "not in training";
+  }
   return rule.holds_in_training
              ? "where it is measured to pay"
              : "where it is measured to pay, not in training";
@@ -52,6 +58,7 @@ Json as_json(const RuleDef& rule) {
           {"summary", rule.summary},
           {"is_measured", rule.use == RuleUse::kMeasured},
           {"keeps_bits", rule.keeps_bits},
+          {"pays_if_frozen", rule.pays_if_frozen},
           {"holds_in_training", rule.holds_in_training}};
 }
 

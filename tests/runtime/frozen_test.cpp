@@ -2,9 +2,11 @@
 #include "weft/graph/frozen.h"
 
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/op_case.h"
 
 #include "weft/graph/builder.h"
 #include "weft/graph/program.h"
@@ -71,6 +73,99 @@ TEST(Frozen, WeightsArePackedOnceAndGiveTheSameBits) {
       << kernel_of(plain);
   // The signature is as it was.
   EXPECT_EQ(to_string(frozen.function()), to_string(function));
+}
+
+// (x, w, then vectors of channels) -> what `body` makes of it; the steps of a
+// plan with all but x frozen, which must compute what it does op by op.
+std::string steps_if_frozen(
+    const TensorType& x, const Shape& w, std::size_t vectors,
+    const std::function<Value(const std::vector<Value>&)>& body,
+    const std::vector<std::string>& without = {}) {
+  FunctionBuilder builder("f");
+  std::vector<Value> p = {builder.parameter(x),
+                          builder.parameter({DType::kF32, w})};
+  for (std::size_t i = 0; i < vectors; ++i) {
+    p.push_back(builder.parameter({DType::kF32, {w.back()}}));
+  }
+  const Function function = builder.build([&] { return std::vector{body(p)}; });
+  std::vector<Tensor> arguments;
+  Frozen frozen;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    arguments.push_back(
+        testing::random_tensor({.type = function.type(function.parameters()[i]),
+                                .low = 0.5,
+                                .high = 1},
+                               i));
+    if (i > 0) frozen.emplace_back(i, arguments.back());
+  }
+  Executable served(function, {.frozen = frozen, .without = without});
+  testing::expect_close(served.run(arguments)[0],
+                        Executable(function, {.fuse = false}).run(arguments)[0],
+                        256);
+  std::string steps;
+  for (const StepInfo& step : served.plan_for(arguments).steps()) {
+    steps += (steps.empty() ? "" : "; ") + step.name;
+  }
+  return steps;
+}
+
+// What is done to each channel behind a product or a convolution is a part of
+// its weights and its bias, however it was written.
+TEST(Frozen, ScalesOfChannelsArePartOfWeights) {
+  const TensorType image{DType::kF32, {2, 6, 5, 3}};
+  const Shape kernel{3, 3, 3, 8};
+  const auto norm = [](const std::vector<Value>& p) {
+    return relu(
+        batch_norm_infer(conv2d(p[0], p[1]), p[2], p[3], p[4], p[5], 1e-3));
+  };
+  EXPECT_EQ(steps_if_frozen(image, kernel, 4, norm), "conv2d");
+  EXPECT_NE(steps_if_frozen(image, kernel, 4, norm, {"fold_batch_norm"}),
+            "conv2d");
+  // A bias, and batch norm as imported graphs have it.
+  EXPECT_EQ(steps_if_frozen(image, kernel, 5,
+                            [](const std::vector<Value>& p) {
+                              const Value y = conv2d(p[0], p[1]) + p[2];
+                              const Value s = p[3] * rsqrt(p[4] + 1e-3);
+                              return relu((y - p[5]) * s + p[6]);
+                            }),
+            "conv2d");
+  EXPECT_EQ(steps_if_frozen(image, kernel, 3,
+                            [](const std::vector<Value>& p) {
+                              const Value y = conv2d(p[0], p[1]) / p[2];
+                              return y * reshape(p[3], {1, 1, 8}) - p[4];
+                            }),
+            "conv2d");
+  EXPECT_EQ(steps_if_frozen(
+                {DType::kF32, {2, 4, 7}}, {7, 8}, 4,
+                [](const std::vector<Value>& p) {
+                  const Value y = reshape(matmul(p[0], p[1]), {8, 8});
+                  return batch_norm_infer(y, p[2], p[3], p[4], p[5], 1e-3);
+                }),
+            "matmul");
+}
+
+// Weights that mixed precision casts are scaled before they are rounded.
+TEST(Frozen, ScalesOfChannelsArePartOfCastWeights) {
+  const auto body = [](const std::vector<Value>& p) {
+    const Value y = conv2d(p[0], cast(p[1], DType::kBF16));
+    return batch_norm_infer(y, p[2], p[3], p[4], p[5], 1e-3);
+  };
+  EXPECT_EQ(
+      steps_if_frozen({DType::kBF16, {2, 6, 5, 3}}, {1, 1, 3, 8}, 4, body),
+      "conv2d");
+}
+
+// What changes from run to run cannot be folded once.
+TEST(Frozen, ScalesThatChangeStayWhereTheyAre) {
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter({DType::kF32, {4, 6}}, "x");
+  const Value w = builder.parameter({DType::kF32, {6, 8}}, "w");
+  const Value s = builder.parameter({DType::kF32, {8}}, "s");
+  const Function function =
+      builder.build([&] { return std::vector{matmul(x, w) * s}; });
+  const auto arguments = arguments_of(function);
+  Executable served(function, {.frozen = {{1, arguments[1]}}});
+  EXPECT_EQ(served.plan_for(arguments).steps().size(), 2u);
 }
 
 TEST(Frozen, AnotherTensorInItsPlaceIsRefused) {

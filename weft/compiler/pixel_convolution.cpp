@@ -5,7 +5,7 @@ namespace weft {
 bool is_pixel_convolution(const MatchedNode& convolution) {
   const Shape& w = convolution.operand(1).shape;
   const Attributes& attributes = convolution.attributes();
-  return convolution.node.inputs.size() == 2 && w[0] == 1 && w[1] == 1 &&
+  return w[0] == 1 && w[1] == 1 &&
          attributes.integers("strides") == Integers{1, 1} &&
          attributes.integers("padding") == Integers{0, 0, 0, 0} &&
          attributes.integer("groups") == 1 &&

@@ -8,7 +8,7 @@
 namespace weft {
 
 // A kernel of one pixel, at every pixel, with all channels and nothing behind
-// it: linear in each pixel's channels.
+// it but a bias or none: without that, linear in each pixel's channels.
 bool is_pixel_convolution(const MatchedNode& convolution);
 
 // How many pixels images [N, H, W, C] have: N H W.

@@ -314,30 +314,37 @@ Function apply(const Function& function, const Match& match) {
   return *std::move(result);
 }
 
-Function apply_everywhere(Function function, const RuleDef& rule) {
-  for (;;) {
-    const Readers readers(function);
-    const std::vector<Match> matches = find_matches(function, readers, rule);
-    std::vector<bool> is_taken(function.nodes().size());
-    std::vector<Replacement> replacements;
-    // Where matches share a node, the first is taken; the others are looked
-    // for again.
-    for (const Match& match : matches) {
-      if (std::ranges::any_of(match.nodes, [&](NodeId id) {
-            return is_taken[static_cast<std::size_t>(id)];
-          })) {
-        continue;
-      }
-      for (const NodeId id : match.nodes) {
-        is_taken[static_cast<std::size_t>(id)] = true;
-      }
-      replacements.push_back(replacement_of(function, match));
+std::optional<Function> apply_to_all(
+    const Function& function, const RuleDef& rule,
+    const std::function<bool(const Match&)>& may) {
+  const Readers readers(function);
+  std::vector<Match> matches = find_matches(function, readers, rule);
+  if (may)
+    std::erase_if(matches, [&](const Match& each) { return !may(each); });
+  if (matches.empty()) return std::nullopt;
+  std::vector<bool> is_taken(function.nodes().size());
+  std::vector<Replacement> replacements;
+  for (const Match& match : matches) {
+    if (std::ranges::any_of(match.nodes, [&](NodeId id) {
+          return is_taken[static_cast<std::size_t>(id)];
+        })) {
+      continue;
     }
-    if (replacements.empty()) return function;
-    std::optional<Function> next = replace_nodes(function, replacements);
-    // Two that each could be made may wait for each other.
-    function = next ? *std::move(next) : apply(function, matches.front());
+    for (const NodeId id : match.nodes) {
+      is_taken[static_cast<std::size_t>(id)] = true;
+    }
+    replacements.push_back(replacement_of(function, match));
   }
+  std::optional<Function> next = replace_nodes(function, replacements);
+  // Two that each could be made may wait for each other.
+  return next ? *std::move(next) : apply(function, matches.front());
+}
+
+Function apply_everywhere(Function function, const RuleDef& rule) {
+  while (std::optional<Function> next = apply_to_all(function, rule)) {
+    function = *std::move(next);
+  }
+  return function;
 }
 
 }  // namespace weft

@@ -16,6 +16,7 @@
 // Threads: pure functions; the registry is immutable.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -132,6 +133,10 @@ struct RuleDef {
   // (pass.h).
   int order = 0;
   bool keeps_bits = false;
+  // Whether it always pays where all that the match reads, but for its first
+  // outside operand, never changes: what the target makes of that is computed
+  // once. Such are used wherever parameters are frozen (frozen_rules.h).
+  bool pays_if_frozen = false;
   // Whether it may be used in a graph that trains: batches' own statistics,
   // weights that change from step to step.
   bool holds_in_training = true;
@@ -156,6 +161,13 @@ std::vector<Match> find_matches(const Function& function,
 
 // The function with the target in place.
 Function apply(const Function& function, const Match& match);
+
+// The function with the targets of all matches in place, of those that share a
+// node that of the first; nothing where there is no match, or none that `may`
+// takes.
+std::optional<Function> apply_to_all(
+    const Function& function, const RuleDef& rule,
+    const std::function<bool(const Match&)>& may = {});
 
 // The rule applied wherever it fits, until it fits nowhere: for rules that make
 // functions smaller.

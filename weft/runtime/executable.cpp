@@ -114,7 +114,9 @@ Executable::Executable(Graph graph, std::string_view entry,
 
 void Executable::State::freeze_parameters() {
   if (options.frozen.empty()) return;
-  frozen = fold_frozen(function, options.frozen);
+  const bool may_round = options.fuse && !options.check_numerics;
+  frozen = fold_frozen(function, options.frozen,
+                       {.may_round = may_round, .without = options.without});
   for (Function& each : graph.functions) {
     if (each.name() == function.name()) each = *frozen;
   }
@@ -122,9 +124,8 @@ void Executable::State::freeze_parameters() {
   // A plan finds cells by itself. Bodies of loops are cut into regions, after
   // which none is whole any more.
   const bool may_form =
-      options.fuse && !options.check_numerics &&
-      std::ranges::find(options.without, "form_recurrent_cells") ==
-          options.without.end();
+      may_round && std::ranges::find(options.without, "form_recurrent_cells") ==
+                       options.without.end();
   if (!may_form) return;
   for (Function& each : graph.functions) {
     each = eliminate_dead_nodes(form_cells(each));
@@ -247,11 +248,10 @@ Function Executable::State::searched(Planned& planned,
   for (const auto& [parameter, value] : options.frozen) {
     is_frozen[parameter] = true;
   }
-  Optimized optimized =
-      optimize(specialize(function, bindings), is_frozen, {},
-               {.search = *options.search,
-                .without = options.without,
-                .batch_norm = options.batch_norm});
+  Optimized optimized = optimize(specialize(function, bindings), is_frozen, {},
+                                 {.search = *options.search,
+                                  .without = options.without,
+                                  .batch_norm = options.batch_norm});
   planned.report = std::move(optimized.report);
   return fold_frozen(optimized.function, options.frozen);
 }

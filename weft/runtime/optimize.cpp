@@ -5,6 +5,7 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/frozen.h"
+#include "weft/compiler/frozen_rules.h"
 #include "weft/compiler/inline_calls.h"
 #include "weft/compiler/search.h"
 #include "weft/compiler/stand_ins.h"
@@ -126,9 +127,12 @@ void count(const SearchResult& search, OptimizeReport& report) {
 
 }  // namespace
 
-Optimized optimize(const Function& function, const std::vector<bool>& is_frozen,
+Optimized optimize(const Function& given, const std::vector<bool>& is_frozen,
                    const Bindings& dims, const OptimizeOptions& options) {
-  require_plan(function, dims);
+  require_plan(given, dims);
+  // What always pays is where the search begins.
+  const Function function =
+      apply_frozen_rules(given, is_frozen, options.without);
   CostTable table = CostTable::of_machine();
   if (!table.complaint().empty()) {
     fmt::print(stderr, "weft: step times: {}\n", table.complaint());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "weft/base/index.h"
 #include "weft/compiler/pass.h"
@@ -49,8 +50,7 @@ class Stacks {
 
  private:
   bool is_of_few_rows(const Node& node) const {
-    // A bias would be that of all, and is added later as well.
-    if (node.op != &matmul_op() || node.inputs.size() != 2) return false;
+    if (node.op != &matmul_op()) return false;
     const Shape& x = function_.type(node.inputs[0]).shape;
     const TensorType& w = function_.type(node.inputs[1]);
     return x.rank() == 2 && w.shape.rank() == 2 && 2 * x[0] <= kMostRows &&
@@ -80,11 +80,16 @@ class Stacks {
   std::vector<NodeId> first_of(const std::vector<NodeId>& products) const {
     std::vector<NodeId> stack;
     Dim rows = 0;
-    const Attributes& wanted = function_.node(products[0]).attributes;
+    const Node& first = function_.node(products[0]);
     for (const NodeId id : products) {
       const Node& node = function_.node(id);
       const Dim own = function_.type(node.inputs[0]).shape[0];
-      if (!(node.attributes == wanted) || rows + own > kMostRows) continue;
+      // They have one matrix; a bias is the same, or none has one.
+      const bool is_alike =
+          node.attributes == first.attributes &&
+          std::ranges::equal(std::span(node.inputs).subspan(1),
+                             std::span(first.inputs).subspan(1));
+      if (!is_alike || rows + own > kMostRows) continue;
       stack.push_back(id);
       rows += own;
     }
@@ -108,14 +113,18 @@ Replacement stacked(const Function& function,
   }
   const Node& first = function.node(products.front());
   const std::vector<ValueId> lefts = replacement.inputs;
-  replacement.inputs.push_back(first.inputs[1]);
+  replacement.inputs.insert(replacement.inputs.end(), first.inputs.begin() + 1,
+                            first.inputs.end());
   replacement.make = [&first, lefts, rows](const NewValue& value) {
     std::vector<Value> left;
     for (const ValueId id : lefts) left.push_back(value(id));
-    const Value x = concat(left, 0);
-    const Value w = value(first.inputs[1]);
-    return split(call(*first.op, {&x, &w}, first.attributes, first.location),
-                 rows, 0);
+    std::vector<Value> operands = {concat(left, 0)};
+    for (std::size_t i = 1; i < first.inputs.size(); ++i) {
+      operands.push_back(value(first.inputs[i]));
+    }
+    return split(
+        call_all(*first.op, operands, first.attributes, first.location)[0],
+        rows, 0);
   };
   return replacement;
 }
@@ -152,6 +161,23 @@ void register_pass_stack_products(PassRegistry& passes) {
     %3 = concat(%0, %1) {axis = 0} : f32[3, 128]
     %4 = matmul(%3, %2) : f32[3, 128]
     %5, %6 = split(%4) {sizes = [1, 2], axis = 0} : f32[1, 128], f32[2, 128]
+    return %5, %6
+  })"},
+           {R"(func @f(%0: f32[1, 128], %1: f32[2, 128], %2: f32[128, 128], %3: f32[128]) -> (f32[1, 128], f32[2, 128]) {
+    %4 = matmul(%0, %2, %3) : f32[1, 128]
+    %5 = matmul(%1, %2, %3) : f32[2, 128]
+    return %4, %5
+  })",
+            R"(func @f(%0: f32[1, 128], %1: f32[2, 128], %2: f32[128, 128], %3: f32[128]) -> (f32[1, 128], f32[2, 128]) {
+    %4 = concat(%0, %1) {axis = 0} : f32[3, 128]
+    %5 = matmul(%4, %2, %3) : f32[3, 128]
+    %6, %7 = split(%5) {sizes = [1, 2], axis = 0} : f32[1, 128], f32[2, 128]
+    return %6, %7
+  })"},
+           // Each has a bias of its own.
+           {R"(func @f(%0: f32[1, 128], %1: f32[2, 128], %2: f32[128, 128], %3: f32[128], %4: f32[128]) -> (f32[1, 128], f32[2, 128]) {
+    %5 = matmul(%0, %2, %3) : f32[1, 128]
+    %6 = matmul(%1, %2, %4) : f32[2, 128]
     return %5, %6
   })"},
            // The second one waits for the first.

@@ -5,6 +5,8 @@
 #include "weft/compiler/pixel_convolution.h"
 #include "weft/compiler/rule.h"
 #include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
@@ -22,7 +24,12 @@ std::vector<Value> means_of_convolution(const MatchView& match) {
   const Value w = match.outside(1);
   const Value y = call(*convolution.node.op, {&x, &w}, convolution.attributes(),
                        convolution.node.location);
-  return {call(*pool.node.op, {&y}, pool.attributes(), pool.node.location)};
+  const Value means =
+      call(*pool.node.op, {&y}, pool.attributes(), pool.node.location);
+  // Where padding is counted, the mean of a bias would be less than it.
+  const std::vector<Value> biases = match.operands_from(1, 2);
+  if (biases.empty()) return {means};
+  return {means + to_dtype(biases[0], means.dtype())};
 }
 
 }  // namespace
@@ -41,6 +48,7 @@ void register_rule_pool_after_convolution(RuleRegistry& rules) {
                   {.ops = {&ops.get("conv2d")},
                    .operands = {Operand::of(0), Operand::outside(1)},
                    .role = PatternRole::kResult,
+                   .may_have_more = true,
                    .holds = is_pixel_convolution}},
       .holds = makes_fewer_channels,
       .make = means_of_convolution,
@@ -54,6 +62,17 @@ void register_rule_pool_after_convolution(RuleRegistry& rules) {
     %2 = conv2d(%0, %1) : f32[1, 4, 4, 2]
     %3 = avg_pool(%2) {window = [3, 3], strides = [1, 1], padding = [1, 1, 1, 1]} : f32[1, 4, 4, 2]
     return %3
+  })"},
+           {R"(func @f(%0: f32[1, 4, 4, 5], %1: f32[1, 1, 5, 2], %2: f32[2]) -> (f32[1, 4, 4, 2]) {
+    %3 = avg_pool(%0) {window = [3, 3], strides = [1, 1], padding = [1, 1, 1, 1], counts_padding = true} : f32[1, 4, 4, 5]
+    %4 = conv2d(%3, %1, %2) : f32[1, 4, 4, 2]
+    return %4
+  })",
+            R"(func @f(%0: f32[1, 4, 4, 5], %1: f32[1, 1, 5, 2], %2: f32[2]) -> (f32[1, 4, 4, 2]) {
+    %3 = conv2d(%0, %1) : f32[1, 4, 4, 2]
+    %4 = avg_pool(%3) {window = [3, 3], strides = [1, 1], padding = [1, 1, 1, 1], counts_padding = true} : f32[1, 4, 4, 2]
+    %5 = add(%4, %2) : f32[1, 4, 4, 2]
+    return %5
   })"},
            // The convolution makes more channels.
            {R"(func @f(%0: f32[1, 4, 4, 2], %1: f32[1, 1, 2, 5]) -> (f32[1, 4, 4, 5]) {
