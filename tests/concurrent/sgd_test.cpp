@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "tests/concurrent/sample_rows.h"
@@ -125,6 +126,43 @@ TEST(Sgd, HogwildNeverHasMoreThanWasAdded) {
   const double found = std::accumulate(x.begin(), x.end(), 0.0);
   EXPECT_LE(found, 160'000);
   EXPECT_GT(found, 0);
+}
+
+// What nobody has changed since it was read becomes what it is to, to the bit,
+// where adding the difference would round; the rest moves as far.
+TEST(SharedVector, ReplacesWhatIsAsItWasRead) {
+  for (const UpdateKind kind :
+       {UpdateKind::kSequential, UpdateKind::kLocked, UpdateKind::kStriped,
+        UpdateKind::kHogwild, UpdateKind::kAtomic}) {
+    std::vector<float> x{9, 1e8F, 10, 3, 4};
+    SharedVector<float> shared(x, kind);
+    const std::vector<float> before{1e8F, 1, 3, 4};
+    const std::vector<float> after{0.1F, 2, 3, 5};
+    with_kind(kind, [&]<UpdateKind kKind>() {
+      shared.replace<kKind>(1, std::span<const float>(before),
+                            std::span<const float>(after));
+    });
+    EXPECT_EQ(x, (std::vector<float>{9, 0.1F, 11, 3, 5})) << to_string(kind);
+  }
+}
+
+TEST(SharedVector, ReplacingAtomicallyLosesNothing) {
+  constexpr int kRounds = 20'000;
+  std::vector<double> x(1);
+  SharedVector<double> shared(x, UpdateKind::kAtomic);
+  const auto count = [&](double step) {
+    for (int i = 0; i < kRounds; ++i) {
+      std::array<double, 1> before;
+      shared.read(std::size_t{0}, std::span<double>(before));
+      const std::array<double, 1> after{before[0] + step};
+      shared.replace<UpdateKind::kAtomic>(0, std::span<const double>(before),
+                                          std::span<const double>(after));
+    }
+  };
+  std::thread other([&] { count(1); });
+  count(2);
+  other.join();
+  EXPECT_EQ(x[0], 3.0 * kRounds);
 }
 
 TEST(Sgd, RunsExactlySoManyIterations) {

@@ -23,8 +23,8 @@
 // The last two tell a simulation what its clock must charge; on real memory
 // they are nothing. A Memory may have besides
 //
-//   AtomicRef<T>        load, store and fetch_add of a T that is plain memory
-//                       otherwise, as std::atomic_ref
+//   AtomicRef<T>        load, store, fetch_add and compare_exchange_strong of a
+//                       T that is plain memory otherwise, as std::atomic_ref
 //   Hardware            transactions in hardware (hardware.h)
 #pragma once
 

@@ -164,6 +164,17 @@ class SimulatedAtomicRef {
     put(old + value);
     return old;
   }
+  bool compare_exchange_strong(T& expected, T desired,
+                               Order order = Order::seq_cst) const noexcept {
+    announce(Operation::Kind::kCompareExchange, order);
+    if (std::memcmp(value_, &expected, sizeof(T)) == 0) {
+      put(desired);
+      return true;
+    }
+    expected = *value_;
+    if (Machine* machine = Machine::current()) machine->after(false, false);
+    return false;
+  }
 
  private:
   void put(T value) const noexcept {

@@ -64,6 +64,18 @@ class SharedVector {
     add_all<kKind>(changes, [&](std::size_t k) { return begin + k; });
   }
 
+  // Makes `after` of the entries from `begin` on, which were `before` when they
+  // were read: each becomes that where nobody has changed it since, and else
+  // moves as far. Those whose two are equal are left alone.
+  template <UpdateKind kKind>
+  void replace(std::size_t begin, std::span<const Number> before,
+               std::span<const Number> after) {
+    change_all<kKind>(
+        after.size(), [&](std::size_t k) { return begin + k; },
+        [&](std::size_t k) { return after[k] != before[k]; },
+        [&](std::size_t k) { move<kKind>(begin + k, before[k], after[k]); });
+  }
+
  private:
   using Reference = typename M::template AtomicRef<Number>;
 
@@ -90,30 +102,61 @@ class SharedVector {
     }
   }
 
+  static Number moved(Number now, Number before, Number after) {
+    return now == before ? after : now + (after - before);
+  }
+
+  template <UpdateKind kKind>
+  void move(std::size_t index, Number before, Number after) {
+    if constexpr (kKind == UpdateKind::kSequential) {
+      values_[index] = moved(values_[index], before, after);
+    } else if constexpr (kKind == UpdateKind::kAtomic) {
+      const Reference at = entry(index);
+      Number now = before;
+      if (!at.compare_exchange_strong(now, after, std::memory_order_relaxed))
+        at.fetch_add(after - before, std::memory_order_relaxed);
+    } else {
+      const Reference at = entry(index);
+      at.store(moved(at.load(std::memory_order_relaxed), before, after),
+               std::memory_order_relaxed);
+    }
+  }
+
   template <UpdateKind kKind, class IndexOf>
   void add_all(std::span<const Number> changes, const IndexOf& index_of) {
+    change_all<kKind>(
+        changes.size(), index_of,
+        [&](std::size_t k) { return changes[k] != 0; },
+        [&](std::size_t k) { change<kKind>(index_of(k), changes[k]); });
+  }
+
+  // Calls `apply` for each of `count` that changes.
+  template <UpdateKind kKind, class IndexOf, class Changes, class Apply>
+  void change_all(std::size_t count, const IndexOf& index_of,
+                  const Changes& changes, const Apply& apply) {
     if constexpr (kKind == UpdateKind::kStriped) {
-      return add_striped(changes, index_of);
+      return change_striped(count, index_of, changes, apply);
     } else {
-      for (std::size_t k = 0; k < changes.size(); ++k)
-        if (changes[k] != 0) change<kKind>(index_of(k), changes[k]);
+      for (std::size_t k = 0; k < count; ++k)
+        if (changes(k)) apply(k);
     }
   }
 
   // Indices ascend, so that a lock is taken once for all of its entries that
   // follow each other.
-  template <class IndexOf>
-  void add_striped(std::span<const Number> changes, const IndexOf& index_of) {
+  template <class IndexOf, class Changes, class Apply>
+  void change_striped(std::size_t count, const IndexOf& index_of,
+                      const Changes& changes, const Apply& apply) {
     std::unique_lock<SpinLock<M>> held;
-    for (std::size_t k = 0; k < changes.size(); ++k) {
-      if (changes[k] == 0) continue;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!changes(k)) continue;
       SpinLock<M>& stripe = stripe_of(index_of(k));
       if (held.mutex() != &stripe) {
         // One lock at a time, so that nobody waits in a circle.
         if (held.owns_lock()) held.unlock();
         held = std::unique_lock<SpinLock<M>>(stripe);
       }
-      change<UpdateKind::kStriped>(index_of(k), changes[k]);
+      apply(k);
     }
   }
 
