@@ -40,6 +40,16 @@ bool collect_lookups(FunctionBuilder& builder, ValueId gradient,
   return true;
 }
 
+// Whether a node reads nothing of the table but rows at indices of a lookup.
+bool looks_up(const Node& node, ValueId table, FunctionBuilder& builder,
+              const Lookups& lookups) {
+  return *node.op == known::gather && node.attributes.integer("axis") == 0 &&
+         node.inputs[0] == table &&
+         std::ranges::any_of(lookups.indices, [&](const Value& indices) {
+           return builder.id_of(indices) == node.inputs[1];
+         });
+}
+
 // A row that is gathered, updated and added moves about twice the bytes of one
 // that is updated where it lies.
 bool is_worth_it(const std::vector<Value>& lookups, Dim table,
@@ -110,6 +120,18 @@ std::optional<RowGradient> row_gradient(const Value& gradient,
   const Value indices = behind_each_other(found.indices);
   return RowGradient{
       coalesce_rows(behind_each_other(found.updates), indices, table), indices};
+}
+
+bool is_only_looked_up(const Value& table, const Value& gradient) {
+  FunctionBuilder& builder = *table.builder();
+  Lookups lookups;
+  WEFT_CHECK(collect_lookups(builder, builder.id_of(gradient), lookups),
+             "a gradient that is of lookups");
+  const ValueId id = builder.id_of(table);
+  return std::ranges::all_of(builder.function().nodes(), [&](const Node& node) {
+    return !std::ranges::count(node.inputs, id) ||
+           looks_up(node, id, builder, lookups);
+  });
 }
 
 TouchedRows::TouchedRows(const Optimizer& optimizer,

@@ -37,6 +37,11 @@ struct RowGradient {
 std::optional<RowGradient> row_gradient(const Value& gradient,
                                         const Bindings& sizes = {});
 
+// Whether the function under construction reads of `table` no rows but those
+// that its gradient, which must be such a one, reaches: then a step needs no
+// others, neither to read nor to change.
+bool is_only_looked_up(const Value& table, const Value& gradient);
+
 class TouchedRows {
  public:
   // Where `optimizer` keeps what has no gradient, and the gradient reaches only

@@ -1,6 +1,7 @@
 #include "weft/train/step/staged_step.h"
 
 #include <algorithm>
+#include <set>
 
 #include "weft/autodiff/gradient.h"
 #include "weft/nn/scope.h"
@@ -44,6 +45,7 @@ std::vector<Value> StagedStep::compute() {
   } else if (runs_model(cut_)) {
     measure();
   }
+  if (cut_ == StepCut::kLookUp) results = look_up();
   if (updates(cut_)) update();
   const std::vector<Entry>& entries = description_.entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -145,6 +147,46 @@ void StagedStep::differentiate(const Value& loss) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     values_[description_.updated()[i].gradient] = found[i];
   }
+}
+
+// The indices [count] of each table of which nothing but the rows there are
+// read or changed by kTrain, and that do not depend on what is trained.
+std::vector<Value> StagedStep::look_up() {
+  std::vector<Value> rows;
+  const auto& updated = description_.updated();
+  for (std::size_t i = 0; i < updated.size(); ++i) {
+    const std::string& name = description_.entries()[updated[i].parameter].name;
+    if (!description_.optimizer()->keeps_without_gradient(name)) continue;
+    const Value& gradient = values_[updated[i].gradient];
+    const auto found = row_gradient(gradient, usual_sizes());
+    if (!found || !follows_from_batch(found->indices) ||
+        !is_only_looked_up(values_[updated[i].parameter], gradient)) {
+      continue;
+    }
+    tables_.push_back(i);
+    rows.push_back(found->indices);
+  }
+  return rows;
+}
+
+// Whether it is computed from the batch, and what is drawn with it, alone.
+bool StagedStep::follows_from_batch(const Value& value) const {
+  FunctionBuilder& builder = *value.builder();
+  std::set<ValueId> known;
+  for (const EntryRole role : {EntryRole::kInput, EntryRole::kKey}) {
+    for (const Value& each : of_role(role)) known.insert(builder.id_of(each));
+  }
+  std::vector<ValueId> wanted{builder.id_of(value)};
+  while (!wanted.empty()) {
+    const ValueId id = wanted.back();
+    wanted.pop_back();
+    if (!known.insert(id).second) continue;
+    const Function& function = builder.function();
+    if (function.is_parameter(id)) return false;
+    const Node& node = function.node(function.value(id).node);
+    wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return true;
 }
 
 void StagedStep::update() {

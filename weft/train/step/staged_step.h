@@ -28,9 +28,12 @@ class StagedStep {
 
   bool is_read(std::size_t entry) const { return values_[entry].is_defined(); }
 
-  // The results of the function: predictions if the cut tells them, then what
-  // it writes, in the order of the entries. Once, while the function is built.
+  // The results of the function: predictions or rows if the cut tells them,
+  // then what it writes, in the order of the entries. Once, while the function
+  // is built.
   std::vector<Value> compute();
+  // Which kParameters, among these, the rows are of.
+  const std::vector<std::size_t>& tables() const { return tables_; }
 
  private:
   std::vector<Value> of_role(EntryRole role) const;
@@ -42,6 +45,8 @@ class StagedStep {
   void take_next_values();
   void set_measures(const Objective& objective);
   void differentiate(const Value& loss);
+  std::vector<Value> look_up();
+  bool follows_from_batch(const Value& value) const;
   void update();
   void clip(std::span<ParameterStep> steps) const;
   Bindings usual_sizes() const;
@@ -52,6 +57,7 @@ class StagedStep {
   // They stand at the index of the entry; the next ones replace them as they
   // are computed.
   std::vector<Value> values_;
+  std::vector<std::size_t> tables_;
 };
 
 }  // namespace weft

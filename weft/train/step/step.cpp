@@ -72,6 +72,7 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
     is_read[i] = staged.is_read(i);
   }
   program.add(builder.build([&] { return staged.compute(); }));
+  tables_ = staged.tables();
 
   // No more room than they take: simulated workers are many.
   const auto read = std::ranges::count(is_read, true);
@@ -193,6 +194,13 @@ std::vector<Tensor> Step::predict(std::span<const Tensor> known) {
   set_inputs(known);
   // What a prediction draws is the same each time.
   key_.data<std::int64_t>()[1] = 0;
+  return executable_->run(arguments_);
+}
+
+std::vector<Tensor> Step::look_up(std::span<const Tensor> inputs,
+                                  std::int64_t number) {
+  set_inputs(inputs);
+  key_.data<std::int64_t>()[1] = number;
   return executable_->run(arguments_);
 }
 

@@ -60,6 +60,13 @@ class Step {
            const OnParameter& before_parameter = {});
   // The predictions, new tensors, for known inputs.
   std::vector<Tensor> predict(std::span<const Tensor> known);
+  // What kLookUp tells: for each of tables(), the indices of the rows that step
+  // `number` looks up, new tensors [count]. Some may come several times, and
+  // negative ones count from the end.
+  std::vector<Tensor> look_up(std::span<const Tensor> inputs,
+                              std::int64_t number);
+  // Which kParameters, among these, they are rows of.
+  const std::vector<std::size_t>& tables() const { return tables_; }
 
   // Where in the order of the graph each kParameter is used first; kNeverUsed
   // for those that the cut does not read.
@@ -102,8 +109,9 @@ class Step {
   std::vector<Tensor> results_;
   // Which kParameter an argument is, if it is one.
   std::vector<std::optional<std::size_t>> parameter_of_;
-  std::size_t parameters_ = 0;    // kParameter entries
-  std::size_t first_input_ = 0;   // among the arguments
+  std::size_t parameters_ = 0;   // kParameter entries
+  std::size_t first_input_ = 0;  // among the arguments
+  std::vector<std::size_t> tables_;
   std::vector<TensorType> full_;  // types of the inputs of a full batch
   std::size_t gradients_ = 0;     // which are the last results
   std::vector<Tensor> measures_;  // sum and count, alternating

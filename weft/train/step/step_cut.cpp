@@ -12,6 +12,8 @@ const char* name_of(StepCut cut) {
       return "backward_step";
     case StepCut::kUpdate:
       return "update_step";
+    case StepCut::kLookUp:
+      return "look_up_step";
     case StepCut::kEvaluate:
       return "eval_step";
     case StepCut::kPredict:
@@ -23,7 +25,8 @@ const char* name_of(StepCut cut) {
 
 bool runs_model(StepCut cut) { return cut != StepCut::kUpdate; }
 bool differentiates(StepCut cut) {
-  return cut == StepCut::kTrain || cut == StepCut::kGradients;
+  return cut == StepCut::kTrain || cut == StepCut::kGradients ||
+         cut == StepCut::kLookUp;
 }
 bool updates(StepCut cut) {
   return cut == StepCut::kTrain || cut == StepCut::kUpdate;
@@ -64,6 +67,8 @@ bool reads(StepCut cut, EntryRole role) {
 }
 
 bool writes(StepCut cut, EntryRole role) {
+  // Its results are no entries.
+  if (cut == StepCut::kLookUp) return false;
   switch (role) {
     case EntryRole::kParameter:
     case EntryRole::kSlot:

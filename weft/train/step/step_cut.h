@@ -5,15 +5,17 @@
 //   kTrain      parameters, slots, batch -> parameters', slots', measures
 //   kGradients  parameters, batch        -> statistics', measures, gradients
 //   kUpdate     parameters, gradients, slots -> parameters', slots'
+//   kLookUp     parameters, batch        -> rows of tables
 //   kEvaluate   parameters, batch        -> measures
 //   kPredict    parameters, known inputs -> predictions
 //   kExport     parameters, known inputs -> predictions, carried'
 //
 // kGradients and kUpdate are the two halves of kTrain, for workers that
-// exchange gradients in between. The first three train: dropout draws and
-// statistics follow the batches. The others leave everything as it is; what a
-// model carries from batch to batch they keep in memory of their own, and
-// kPredict begins anew with each run.
+// exchange gradients in between. kLookUp says which rows of a table kTrain
+// reads and changes, where these are all (touched_parts.h). The first four
+// train: dropout draws and statistics follow the batches. The others leave
+// everything as it is; what a model carries from batch to batch they keep in
+// memory of their own, and kPredict begins anew with each run.
 //
 // Threads: pure functions.
 #pragma once
@@ -26,6 +28,7 @@ enum class StepCut {
   kTrain,
   kGradients,
   kUpdate,
+  kLookUp,
   kEvaluate,
   kPredict,
   kExport,

@@ -49,6 +49,7 @@
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/simulate/computing.h"
 #include "weft/train/step/metrics.h"
+#include "weft/train/step/parameter_part.h"
 #include "weft/train/step/traffic.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/roles.h"
@@ -114,6 +115,9 @@ class SyncPolicy {
   // Whether exchange() and apply() are called in this step: whenever workers
   // meet, and where they need not wait for each other, in other steps too.
   virtual bool exchanges(const SyncStep&) const { return true; }
+  // A worker is about to train its copy, of which the step reads and changes
+  // these parts. Called where the policy `shares_model`, by who has examples.
+  virtual void begin(const SyncStep&, std::span<const ParameterPart>) {}
   // Leaves in the buckets what travels in place of the gradients there. Called
   // in every step, by policies that do not send gradients alone.
   virtual void prepare(const SyncStep&) {}
@@ -174,7 +178,8 @@ struct SyncPolicyDef {
   int (*fewest_contributions)(const Options& options, int workers) = nullptr;
   // Whether workers add to one model in the memory that they share: ranks are
   // of one process then, and the optimizer must be one whose changes can be
-  // added (shared_model.h). Nothing travels.
+  // added (shared_model.h). A worker's step updates its copy, and leaves no
+  // gradients; nothing travels.
   bool shares_model = false;
   // Whether it has servers, which may be ranks of their own ([sync] servers).
   bool has_servers = false;

@@ -28,47 +28,56 @@ std::uintptr_t parse_address(const std::string& text) {
 
 }  // namespace
 
+ModelValues model_values(std::span<const NamedTensor> trainable) {
+  ModelValues values;
+  for (const NamedTensor& named : trainable) {
+    values.push_back(named.tensor.span<float>());
+  }
+  return values;
+}
+
 SharedModel::SharedModel(std::span<const NamedTensor> trainable,
                          concurrent::UpdateKind kind)
     : begins_(begins_of(trainable)),
       values_(begins_.back()),
       shared_(values_, kind) {
-  write(trainable);
+  write(model_values(trainable));
 }
 
-std::uint64_t SharedModel::read(std::span<const NamedTensor> trainable) const {
-  const std::uint64_t seen = updates_->load(std::memory_order_relaxed);
-  for (std::size_t i = 0; i < trainable.size(); ++i) {
-    shared_.read(begins_[i], trainable[i].tensor.span<float>());
+std::unique_lock<concurrent::SpinLock<>> SharedModel::lock() {
+  if (shared_.kind() == concurrent::UpdateKind::kLocked) return shared_.lock();
+  return {};
+}
+
+std::uint64_t SharedModel::read(std::span<const ParameterPart> parts,
+                                const ModelValues& view) {
+  const auto alone = lock();
+  const std::uint64_t updates = updates_->load(std::memory_order_relaxed);
+  for (const ParameterPart& part : parts) {
+    shared_.read(begins_[part.parameter] + part.begin,
+                 part.of(view[part.parameter]));
   }
-  return seen;
+  return updates;
 }
 
-std::uint64_t SharedModel::add(std::span<const Bucket> buckets,
-                               std::span<const NamedTensor> trainable,
-                               std::uint64_t& seen) {
-  std::unique_lock<concurrent::SpinLock<>> lock;
-  if (shared_.kind() == concurrent::UpdateKind::kLocked) lock = shared_.lock();
+std::uint64_t SharedModel::replace(std::span<const ParameterPart> parts,
+                                   const ModelValues& before,
+                                   const ModelValues& after) {
+  const auto alone = lock();
   concurrent::with_kind(shared_.kind(), [&]<concurrent::UpdateKind kKind>() {
-    for (const Bucket& bucket : buckets) {
-      for (const BucketMember& member : bucket.members()) {
-        shared_.template add<kKind>(
-            begins_[member.parameter],
-            std::span<const float>(part_of(bucket.gradient(), member)));
-      }
+    for (const ParameterPart& part : parts) {
+      shared_.template replace<kKind>(begins_[part.parameter] + part.begin,
+                                      part.of(before[part.parameter]),
+                                      part.of(after[part.parameter]));
     }
   });
-  const std::uint64_t staleness =
-      updates_->fetch_add(1, std::memory_order_relaxed) - seen;
-  seen = read(trainable);
-  return staleness;
+  return updates_->fetch_add(1, std::memory_order_relaxed);
 }
 
-void SharedModel::write(std::span<const NamedTensor> trainable) {
-  for (std::size_t i = 0; i < trainable.size(); ++i) {
-    const auto from = trainable[i].tensor.span<float>();
+void SharedModel::write(const ModelValues& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     std::ranges::copy(
-        from, values_.begin() + static_cast<std::ptrdiff_t>(begins_[i]));
+        values[i], values_.begin() + static_cast<std::ptrdiff_t>(begins_[i]));
   }
 }
 

@@ -3,7 +3,8 @@
 //
 // A worker computes with a copy of its own, its view, which it reads entry by
 // entry while others add: kernels read plain memory, and what is shared is only
-// reached by atomic accesses.
+// reached by atomic accesses. It reads and adds what its batch reaches: of a
+// table that is only looked up these rows (step/touched_parts.h).
 //
 // Threads: all workers at once, where a comment does not say otherwise.
 #pragma once
@@ -16,9 +17,14 @@
 
 #include "weft/concurrent/cache_line.h"
 #include "weft/concurrent/sgd/shared_vector.h"
+#include "weft/train/step/parameter_part.h"
 #include "weft/train/sync/policy.h"
 
 namespace weft {
+
+// The values of each parameter, in order.
+using ModelValues = std::vector<std::span<float>>;
+ModelValues model_values(std::span<const NamedTensor> trainable);
 
 class SharedModel {
  public:
@@ -26,17 +32,17 @@ class SharedModel {
   SharedModel(std::span<const NamedTensor> trainable,
               concurrent::UpdateKind kind);
 
-  // Fills `trainable` with what is there now, and returns how many updates
-  // there had been when it began.
-  std::uint64_t read(std::span<const NamedTensor> trainable) const;
-  // Adds what the buckets hold, entries of 0 excepted, and reads as above.
-  // `seen` is what the read before returned, and is replaced. Returns the
-  // staleness: how many updates others have made since then.
-  std::uint64_t add(std::span<const Bucket> buckets,
-                    std::span<const NamedTensor> trainable,
-                    std::uint64_t& seen);
-  // Sets it to the values of `trainable`, while nobody else is at it.
-  void write(std::span<const NamedTensor> trainable);
+  // Fills these parts of `view` with what is there now, and returns how many
+  // updates there had been when it began.
+  std::uint64_t read(std::span<const ParameterPart> parts,
+                     const ModelValues& view);
+  // Makes `after` of these parts, which were `before` when they were read: an
+  // entry that others have changed since moves as far (SharedVector::replace).
+  // Returns how many updates there had been.
+  std::uint64_t replace(std::span<const ParameterPart> parts,
+                        const ModelValues& before, const ModelValues& after);
+  // Sets all of it, while nobody else is at it.
+  void write(const ModelValues& values);
 
   // A worker has failed, and others should not go on.
   void stop() { has_stopped_.store(true, std::memory_order_relaxed); }
@@ -45,6 +51,9 @@ class SharedModel {
   }
 
  private:
+  // Under kLocked an iteration has the model for itself.
+  std::unique_lock<concurrent::SpinLock<>> lock();
+
   std::vector<std::size_t> begins_;  // of the parameters, and the end
   std::vector<float> values_;
   concurrent::SharedVector<float> shared_;

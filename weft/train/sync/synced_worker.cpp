@@ -63,6 +63,16 @@ std::vector<double> bytes_of(std::span<const NamedTensor> tensors) {
   return bytes;
 }
 
+// What a worker does that adds to a shared model what it has trained.
+StepDescription alone_description(const StepDescription& description,
+                                  const Optimizer& optimizer,
+                                  double clip_norm) {
+  StepOptions options = description.options();
+  options.clip_norm = clip_norm;
+  return StepDescription(*description.model(), *description.task(),
+                         description.inputs(), options, &optimizer);
+}
+
 // Whether memory is shared is known only where the ranks are.
 void check_memory(const SyncRecipe& recipe, const Transport& transport) {
   const Call<SyncPolicyDef> policy = policy_of(recipe);
@@ -123,7 +133,14 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
   }
   const auto gradients = layout_.gradients();
   description_.set_gradients(gradients);
-  backward_.emplace(description_, StepCut::kGradients);
+  if (policy.def->shares_model) {
+    const StepDescription alone =
+        alone_description(description_, optimizer, clip_norm);
+    backward_.emplace(alone, StepCut::kTrain);
+    touched_.emplace(alone);
+  } else {
+    backward_.emplace(description_, StepCut::kGradients);
+  }
   if (privacy && privacy->one_by_one_norm) {
     one_by_one_.emplace(gradients, *privacy->one_by_one_norm);
   }
@@ -170,8 +187,17 @@ void SyncedWorker::find_unread() {
   unread_.assign(unread.begin(), unread.end());
 }
 
+std::vector<NamedTensor> SyncedWorker::changed_by_runs() const {
+  std::vector<NamedTensor> changed = model_.changed_by_runs();
+  if (touched_) {
+    const auto& trained = model_.trainable();
+    changed.insert(changed.end(), trained.begin(), trained.end());
+  }
+  return changed;
+}
+
 void SyncedWorker::prioritize(const SyncRecipe& settled, std::uint64_t seed) {
-  const std::vector<NamedTensor> changed = model_.changed_by_runs();
+  const std::vector<NamedTensor> changed = changed_by_runs();
   const std::vector<double> bytes = bytes_of(model_.trainable());
   const Priorities agreed =
       agreed_priorities(settled, {.backward = *backward_,
@@ -212,7 +238,7 @@ SyncPrice SyncedWorker::price_of_sync(const SyncRecipe& settled,
 }
 
 const StepPrice& SyncedWorker::price_of_step(const Batch& batch) {
-  const std::vector<NamedTensor> changed = model_.changed_by_runs();
+  const std::vector<NamedTensor> changed = changed_by_runs();
   return computing_->step_price(
       [&](MeasuredRuns runs) {
         return measure_step(*backward_, batch, changed,

@@ -10,6 +10,7 @@
 #include "weft/train/step/one_by_one.h"
 #include "weft/train/step/private_noise.h"
 #include "weft/train/step/step.h"
+#include "weft/train/step/touched_parts.h"
 #include "weft/train/step/worker.h"
 #include "weft/train/sync/bucket_layout.h"
 #include "weft/train/sync/drift.h"
@@ -101,6 +102,8 @@ class SyncedWorker : public Worker {
   void compute_charged(const Batch& batch, const WorkerStep& step,
                        double weight);
   const StepPrice& price_of_step(const Batch& batch);
+  // What `backward_` changes beside gradients.
+  std::vector<NamedTensor> changed_by_runs() const;
   SyncPrice price_of_sync(const SyncRecipe& settled,
                           const Optimizer& optimizer);
   // What the gradients of this worker's part count by, so that their sum over
@@ -121,7 +124,10 @@ class SyncedWorker : public Worker {
   std::function<std::vector<int>(std::int64_t step)> priorities_of_step_;
   std::vector<std::size_t> unread_;  // buckets with one that no step reads
   std::string chosen_;               // how "auto" was settled, for people
-  std::optional<Step> backward_;     // made when gradients have memory
+  // Made when gradients have memory. Where workers share the model it is the
+  // whole step of one that is alone, of which they are told what it touches.
+  std::optional<Step> backward_;
+  std::optional<TouchedParts> touched_;
   std::optional<OneByOne> one_by_one_;
   std::optional<GradientProbe> probe_;  // made when it is asked first
   std::unique_ptr<SyncPolicy> policy_;

@@ -196,6 +196,9 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
   } else {
     // Their gradients may be written before anything is read.
     for (const std::size_t bucket : unread_) settle(bucket);
+    if (touched_) {
+      policy_->begin(step_, touched_->of(batch.tensors, step.number));
+    }
     if (one_by_one_) {
       settle_all();
       measured_ =
@@ -211,6 +214,8 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
           [&](std::size_t parameter) { wait_for(parameter); });
       measured_ = backward_->measures();
     }
+    // Such a step leaves no gradients that could be missing.
+    if (touched_) std::ranges::fill(missing_, 0);
   }
   if (batch.size > 0) step_.loss = measured_.ratios()[0];
   if (privacy_ && privacy_->own && roles_.is_worker(rank())) {
@@ -240,7 +245,8 @@ std::int64_t SyncedWorker::first_of(const Batch& batch) const {
 StepControls SyncedWorker::controls_of(const Batch& batch,
                                        const WorkerStep& step,
                                        double weight) const {
-  return {.number = step.number,
+  return {.lr = step.lr,
+          .number = step.number,
           .loss_weight = weight,
           .present = batch.size,
           .first = first_of(batch)};

@@ -5,6 +5,10 @@
 // "The Convergence of Stochastic Gradient Descent in Asynchronous Shared
 // Memory", PODC 2018).
 //
+// A worker trains a copy as one that is alone does, and what has changed is
+// brought into the model: of tables that are only looked up the rows that its
+// batch names, which are also all that it reads of them.
+//
 // A worker's update counts by one over their number, so that a step of all
 // moves the model as far as a step of workers that wait.
 #include <algorithm>
@@ -12,7 +16,6 @@
 
 #include "weft/comm/collective/rooted.h"
 #include "weft/train/sync/shared_model.h"
-#include "weft/train/sync/whole_update.h"
 
 namespace weft {
 namespace {
@@ -23,19 +26,26 @@ class Hogwild : public SyncPolicy {
       : communicator_(context.communicator),
         network_(context.network),
         variant_(option<std::string>(options, "variant")),
-        buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
-        update_(context) {
+        whole_(whole_parameters(trainable_)),
+        after_(model_values(trainable_)),
+        before_(trainable_.size()) {
     // Groups of parameters may have optimizers of their own.
-    if (!update_.slots().empty()) {
+    for (const NamedTensor& named : trainable_) {
+      const auto slots =
+          context.optimizer.slots({named.name, named.tensor.type()});
+      if (slots.empty()) continue;
       throw refused("sync.policy", "'hogwild'",
-                    {"the optimizer's " + update_.slots()[0].name,
+                    {"the optimizer's " + slot_name(slots[0], named.name),
                      "workers that add to one model at any moment would tear "
                      "it apart",
                      "optimizer.name = \"sgd\" in all groups"});
     }
-    for (const NamedTensor& named : trainable_) {
-      views_.push_back(named.tensor.clone());
+    // Nobody needs the memory of gradients otherwise.
+    for (const Bucket& bucket : context.buckets) {
+      for (const BucketMember& member : bucket.members()) {
+        before_[member.parameter] = part_of(bucket.gradient(), member);
+      }
     }
     model_ = join_shared_model(context, concurrent::update_kind(variant_));
   }
@@ -43,17 +53,24 @@ class Hogwild : public SyncPolicy {
   bool meets(const SyncStep& step) const override { return step.must_meet; }
   bool exchanges(const SyncStep& step) const override { return meets(step); }
 
-  void prepare(const SyncStep& step) override {
+  void begin(const SyncStep&, std::span<const ParameterPart> parts) override {
     // Who has failed has left the network, where the reason is heard.
     if (model_->has_stopped()) wait_for_all();
+    parts_.assign(parts.begin(), parts.end());
+    seen_ = model_->read(parts_, before_);
+    for (const ParameterPart& part : parts_) {
+      std::ranges::copy(part.of(before_[part.parameter]),
+                        part.of(after_[part.parameter]).begin());
+    }
+  }
+
+  // Its copy has been trained.
+  void prepare(const SyncStep& step) override {
     staleness_ = kNotMeasured;
     if (step.examples == 0) return;
-    for (std::size_t i = 0; i < trainable_.size(); ++i) {
-      views_[i].copy_from(trainable_[i].tensor);
-    }
-    update_.run(step);
-    leave_changes();
-    staleness_ = static_cast<double>(model_->add(buckets_, trainable_, seen_));
+    for (const ParameterPart& part : parts_) take_share(part);
+    staleness_ =
+        static_cast<double>(model_->replace(parts_, before_, after_) - seen_);
   }
 
   // Nothing travels.
@@ -62,7 +79,7 @@ class Hogwild : public SyncPolicy {
   // All have added by now; none goes on before all have read.
   void end_step(const SyncStep&) override {
     wait_for_all();
-    seen_ = model_->read(trainable_);
+    model_->read(whole_, after_);
     wait_for_all();
   }
 
@@ -72,9 +89,8 @@ class Hogwild : public SyncPolicy {
 
   std::string restore(const std::function<Tensor(const std::string&)>&,
                       int) override {
-    if (communicator_.rank() == 0) model_->write(trainable_);
+    if (communicator_.rank() == 0) model_->write(after_);
     wait_for_all();
-    seen_ = model_->read(trainable_);
     return "";
   }
 
@@ -87,30 +103,25 @@ class Hogwild : public SyncPolicy {
   }
 
  private:
-  // Replaces the gradients in the buckets by what is to be added to the model.
-  void leave_changes() {
-    const float share = 1.0f / static_cast<float>(communicator_.size());
-    for (const Bucket& bucket : buckets_) {
-      for (const BucketMember& member : bucket.members()) {
-        const auto changes = part_of(bucket.gradient(), member);
-        const auto after = trainable_[member.parameter].tensor.span<float>();
-        const auto before = views_[member.parameter].span<float>();
-        bool is_number = true;
-        for (std::size_t i = 0; i < changes.size(); ++i) {
-          changes[i] = (after[i] - before[i]) * share;
-          is_number &= std::isfinite(changes[i]);
-        }
-        if (!is_number) fail(member);
-      }
+  // Leaves of an update what it counts by.
+  void take_share(const ParameterPart& part) {
+    const float rest = 1 - 1 / static_cast<float>(communicator_.size());
+    const auto before = part.of(before_[part.parameter]);
+    const auto after = part.of(after_[part.parameter]);
+    bool is_number = true;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      after[i] -= (after[i] - before[i]) * rest;
+      is_number &= std::isfinite(after[i]);
     }
+    if (!is_number) fail(trainable_[part.parameter].name);
   }
 
   // Nothing of it has been added, and nobody adds more.
-  [[noreturn]] void fail(const BucketMember& member) {
+  [[noreturn]] void fail(const std::string& parameter) {
     model_->stop();
     throw Error(ErrorCode::kNumeric, "hogwild",
                 "rank {}: the update of {} is no number", communicator_.rank(),
-                member.name);
+                parameter);
   }
 
   void wait_for_all() {
@@ -122,12 +133,13 @@ class Hogwild : public SyncPolicy {
   Communicator& communicator_;
   AsyncEngine& network_;
   std::string variant_;
-  std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
-  std::vector<Tensor> views_;  // before the update, by parameter
-  WholeUpdate update_;
+  std::vector<ParameterPart> whole_;
+  ModelValues after_;   // the worker's copy
+  ModelValues before_;  // what of it was read
   std::shared_ptr<SharedModel> model_;
-  std::uint64_t seen_ = 0;  // updates that the copy has
+  std::vector<ParameterPart> parts_;  // that the step reaches
+  std::uint64_t seen_ = 0;            // updates that the copy has
   double staleness_ = kNotMeasured;
 };
 
