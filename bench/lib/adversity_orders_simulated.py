@@ -37,6 +37,7 @@ def p3_bench(where: Setting, model: str) -> Bench:
                         "--side", side, "--hosts", HOSTS,
                         "--steps", 3 if where.quick else 6])
         rates = sorted(found["rates"], key=lambda rate: rate["plain"] / rate["p3"])
+        most = max(rate["plain"] / rate["least"] for rate in rates)
         rows = {}
         for bar, rate in ((best, rates[-1]), (worst, rates[0])):
             rows[bar.name] = {
@@ -45,7 +46,12 @@ def p3_bench(where: Setting, model: str) -> Bench:
                 "ratio": rate["plain"] / rate["p3"],
                 "note": marked(where, f"{found['bytes'] / 1e6:.0f} MB take "
                                f"{rate['share']:.2f} times as long one way as "
-                               f"{found['computing']:.2f} s of computing")}
+                               f"{found['computing']:.2f} s of computing; no "
+                               f"order could have more than "
+                               f"{1 / rate['least']:.4g} steps/s, "
+                               f"{rate['plain'] / rate['least']:.2f} times no "
+                               f"order's, and {most:.2f} times at any "
+                               "bandwidth")}
         return rows
 
     return Bench((best, worst), measure)
@@ -80,7 +86,9 @@ def compare(where: Setting, model: str, task: str, bars: list[Bar]) -> dict:
     others = ", ".join(f"{name} {1 / found['seconds']:.2f}/s, "
                        f"E {found['efficiency']:.2f}"
                        for name, found in row.items())
-    note = marked(where, f"2 workers, 2 servers; {others}")
+    note = marked(where, f"2 workers, 2 servers; {others}; no order could have "
+                  f"more than E {tac['best_efficiency']:.2f}, with workers in "
+                  f"step {tac['best_in_step']:.2f}")
     fields = ("deviation", "straggling")
     rows = {bars[0].name: {"ours": 1 / tac["seconds"],
                            "peer": 1 / none["seconds"],

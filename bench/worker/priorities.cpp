@@ -12,6 +12,7 @@
 #include <deque>
 #include <fmt/core.h>
 
+#include "bench/worker/card_schedule.h"
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 #include "bench/worker/step_trace.h"
@@ -183,6 +184,34 @@ double seconds_of_step(const StepTrace& trace, int hosts, double rate,
   return (first.back() - first.front()) / static_cast<double>(steps - 1);
 }
 
+// What a step takes at least, whatever goes first and wherever parameters are:
+// the way out of the mean card carries each gradient but the own part, and the
+// new values of that to all others. A gradient is there so long before the end
+// of a step, and what is behind the first use of its parameter waits for the
+// values.
+double least_seconds_of_step(const StepTrace& trace, int hosts, double rate) {
+  const double computing = trace.seconds();
+  std::vector<CardJob> jobs(trace.bytes.size());
+  std::vector<bool> is_used(jobs.size(), false);
+  double wire = 0;
+  double left = computing;
+  for (const StepEvent& event : trace.events) {
+    left -= event.seconds;
+    CardJob& job = jobs[event.parameter];
+    if (event.is_gradient) {
+      // A step counts from the end of the one before.
+      job.release = -left;
+      job.seconds =
+          2 * trace.bytes[event.parameter] * (hosts - 1) / hosts / rate;
+      wire += job.seconds;
+    } else if (!is_used[event.parameter]) {
+      is_used[event.parameter] = true;
+      job.tail = left;
+    }
+  }
+  return std::max({computing, wire, least_makespan(std::move(jobs))});
+}
+
 }  // namespace
 
 void simulate_priorities(const WorkerOptions& options) {
@@ -201,7 +230,8 @@ void simulate_priorities(const WorkerOptions& options) {
     rates.push_back(
         {{"share", share},
          {"plain", seconds_of_step(trace, hosts, rate, steps, false)},
-         {"p3", seconds_of_step(trace, hosts, rate, steps, true)}});
+         {"p3", seconds_of_step(trace, hosts, rate, steps, true)},
+         {"least", least_seconds_of_step(trace, hosts, rate)}});
   }
   fmt::print(
       "{}\n",

@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 #include <numeric>
 
+#include "bench/worker/card_schedule.h"
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 #include "bench/worker/step_trace.h"
@@ -32,7 +33,7 @@ namespace {
 
 constexpr double kLatency = 50e-6;
 constexpr double kJitter = 0.05;
-constexpr std::size_t kSegment = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kSegment = std::size_t{1} << 16;  // bytes
 constexpr std::uint32_t kDraws = 0x6f726472;
 
 struct Setting {
@@ -44,13 +45,6 @@ struct Setting {
   // One for each parameter, the least first; empty: another order each time.
   std::vector<std::size_t> places;
 };
-
-// What all parameters take to come: servers and workers have one card each.
-double wire_seconds(const Setting& setting) {
-  const auto& bytes = setting.trace.bytes;
-  const double all = std::accumulate(bytes.begin(), bytes.end(), 0.0);
-  return all / setting.rate * std::max(1, setting.workers / setting.servers);
-}
 
 std::span<std::byte> room(std::size_t bytes) {
   return {static_cast<std::byte*>(nullptr), bytes};
@@ -70,6 +64,46 @@ std::vector<int> servers_of(const Setting& setting) {
     *least += bytes;
   }
   return servers;
+}
+
+// What all parameters take to come to all workers: the card with the most to do
+// says, which is a server's or a worker's.
+double wire_seconds(const Setting& setting) {
+  const std::vector<int> servers = servers_of(setting);
+  std::vector<double> bytes(at(setting.workers + setting.servers), 0);
+  for (std::size_t p = 0; p < servers.size(); ++p) {
+    bytes[at(servers[p])] += setting.trace.bytes[p] * setting.workers;
+    bytes[0] += setting.trace.bytes[p];  // of each worker
+  }
+  return std::ranges::max(bytes) / setting.rate;
+}
+
+// What a forward pass takes at least, whatever the order is: behind the first
+// use of each parameter is the rest of the computing, and a worker's card
+// carries all parameters. If workers are in step, servers' cards serve all of
+// them at once; else one may now and then have such a card for itself.
+double least_seconds(const Setting& setting, bool in_step) {
+  const std::vector<int> servers = servers_of(setting);
+  // Those of servers, and a worker's behind them.
+  std::vector<std::vector<CardJob>> cards(at(setting.servers + 1));
+  std::vector<bool> is_used(servers.size(), false);
+  double left = setting.trace.seconds();
+  for (const StepEvent& event : setting.trace.events) {
+    left -= event.seconds;
+    const std::size_t p = event.parameter;
+    if (event.is_gradient || is_used[p]) continue;
+    is_used[p] = true;
+    const double seconds = setting.trace.bytes[p] / setting.rate;
+    cards.back().push_back({.seconds = seconds, .tail = left});
+    if (!in_step) continue;
+    cards[at(servers[p] - setting.workers)].push_back(
+        {.seconds = seconds * setting.workers, .tail = left});
+  }
+  double least = std::max(setting.trace.seconds(), wire_seconds(setting));
+  for (std::vector<CardJob>& card : cards) {
+    least = std::max(least, least_makespan(std::move(card)));
+  }
+  return least;
 }
 
 // One rank. Ranks are the workers, then the servers.
@@ -220,6 +254,20 @@ struct Outcome {
   double efficiency = 0;  // the paper's E, of whatever could overlap
 };
 
+// The paper's E of steps that take so long.
+double efficiency_of(const Setting& setting, double makespan) {
+  const double wire = wire_seconds(setting);
+  const double computing = setting.trace.seconds();
+  // Gradients take the other way of the cards, which is a channel of its own.
+  const double other_way =
+      std::ranges::any_of(setting.trace.events, &StepEvent::is_gradient) ? wire
+                                                                         : 0;
+  return TransferSchedule{.makespan = makespan,
+                          .total = computing + wire + other_way,
+                          .bound = std::max(computing, wire)}
+      .efficiency();
+}
+
 Outcome outcome_of(const Setting& setting,
                    const std::vector<std::vector<double>>& ended) {
   std::vector<double> steps;
@@ -243,16 +291,7 @@ Outcome outcome_of(const Setting& setting,
   }
   outcome.deviation = std::sqrt(squares);
   outcome.straggling /= outcome.mean;
-  const double wire = wire_seconds(setting);
-  const double computing = setting.trace.seconds();
-  // Gradients take the other way of the cards, which is a channel of its own.
-  const double other_way =
-      std::ranges::any_of(setting.trace.events, &StepEvent::is_gradient) ? wire
-                                                                         : 0;
-  outcome.efficiency = TransferSchedule{.makespan = outcome.mean,
-                                        .total = computing + wire + other_way,
-                                        .bound = std::max(computing, wire)}
-                           .efficiency();
+  outcome.efficiency = efficiency_of(setting, outcome.mean);
   return outcome;
 }
 
@@ -322,14 +361,19 @@ void simulate_transfer_orders(const WorkerOptions& options) {
       for (const char* order : {"none", "random", "last_use", "tic", "tac"}) {
         setting.places = places_of(order, setting);
         const Outcome outcome = simulate(setting);
-        rows.push_back({{"task", trains ? "training" : "inference"},
-                        {"share", share},
-                        {"computing", trace.seconds()},
-                        {"order", order},
-                        {"seconds", outcome.mean},
-                        {"deviation", outcome.deviation},
-                        {"straggling", outcome.straggling},
-                        {"efficiency", outcome.efficiency}});
+        rows.push_back(
+            {{"task", trains ? "training" : "inference"},
+             {"share", share},
+             {"computing", trace.seconds()},
+             {"order", order},
+             {"seconds", outcome.mean},
+             {"deviation", outcome.deviation},
+             {"straggling", outcome.straggling},
+             {"efficiency", outcome.efficiency},
+             {"best_efficiency",
+              efficiency_of(setting, least_seconds(setting, false))},
+             {"best_in_step",
+              efficiency_of(setting, least_seconds(setting, true))}});
       }
     }
   }
