@@ -21,6 +21,7 @@
 #include "weft/train/sync/arrivals.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/gather.h"
+#include "weft/train/sync/priorities.h"
 #include "weft/train/sync/rules.h"
 #include "weft/train/sync/slices.h"
 #include "weft/train/sync/turns.h"
@@ -177,6 +178,18 @@ TEST(Order, AtRandomIsAnotherInEachStep) {
   const auto random = times("random", "random");
   EXPECT_GT(random.size(), 2 * times("first", "first_use").size());
   EXPECT_EQ(random, times("again", "random"));
+}
+
+TEST(Order, IsDrawnByEachRankWhereThereAreServers) {
+  SyncRecipe recipe;
+  EXPECT_EQ(seed_of_draws(recipe, 7, 0), 7u);
+  EXPECT_EQ(seed_of_draws(recipe, 7, 3), 7u);
+  recipe.policy = "server";
+  std::set<std::uint64_t> seeds;
+  for (int rank = 0; rank < 4; ++rank) {
+    seeds.insert(seed_of_draws(recipe, 7, rank));
+  }
+  EXPECT_EQ(seeds.size(), 4u);
 }
 
 // What an order sets holds where the recipe says nothing else.

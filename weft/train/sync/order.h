@@ -25,7 +25,7 @@ namespace weft {
 struct OrderContext {
   // Where in a step each parameter is used first: a smaller number is earlier.
   std::span<const std::int64_t> first_uses;
-  std::uint64_t seed = 1;  // the same on all workers
+  std::uint64_t seed = 1;  // seed_of_draws() in priorities.h
   std::int64_t step = 0;   // for an order that is another in each
   // What a step computes with the parameters, which are its transfers; empty
   // for an order that needs no more than uses.

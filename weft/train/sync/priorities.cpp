@@ -92,11 +92,19 @@ void require_plan(const Call<SyncOrderDef>& order, const Step& step) {
 
 }  // namespace
 
+std::uint64_t seed_of_draws(const SyncRecipe& recipe, std::uint64_t seed,
+                            int rank) {
+  if (!policy_of(recipe).def->has_servers) return seed;
+  return seed + (static_cast<std::uint64_t>(rank) << 32);
+}
+
 Priorities agreed_priorities(const SyncRecipe& recipe,
                              const PriorityContext& context) {
   const Call<SyncOrderDef> order = order_of(recipe);
   const std::vector<std::int64_t> uses = context.backward.first_uses();
-  OrderContext of_step{.first_uses = uses, .seed = context.seed};
+  OrderContext of_step{
+      .first_uses = uses,
+      .seed = seed_of_draws(recipe, context.seed, context.group.rank())};
   if (order.def->needs != OrderNeeds::kTimes) {
     if (order.def->needs == OrderNeeds::kGraph) {
       of_step.graph = context.backward.transfers();
@@ -104,7 +112,7 @@ Priorities agreed_priorities(const SyncRecipe& recipe,
     Priorities result{priorities_of(recipe, of_step), ""};
     if (order.def->is_drawn_anew) {
       // It draws by the seed and the step, so that no worker has to be told.
-      result.of_step = [recipe, uses, seed = context.seed](std::int64_t step) {
+      result.of_step = [recipe, uses, seed = of_step.seed](std::int64_t step) {
         return priorities_of(recipe,
                              {.first_uses = uses, .seed = seed, .step = step});
       };

@@ -32,6 +32,12 @@ struct Priorities {
   std::function<std::vector<int>(std::int64_t step)> of_step = {};
 };
 
+// What an order that is drawn anew draws by: the same on all ranks where they
+// begin all-reduces in one order, and another on each where servers send and
+// are sent to, as executors without an order do it.
+std::uint64_t seed_of_draws(const SyncRecipe& recipe, std::uint64_t seed,
+                            int rank);
+
 // An order that needs times runs it, for
 // about the time of six steps, and measures the network as topology "auto"
 // does. Throws Error(kUnsupported) for a model that branches, loops or calls
