@@ -1,6 +1,6 @@
 // weft inspect FILE: what a file is, and what would run.
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <set>
 
 #include "cli/optimize_report.h"

@@ -59,7 +59,7 @@ Shape stacked_shape(const Shape& shape) {
 Tensor drawn(const Argument& argument, std::uint64_t seed) {
   const Shape shape = argument.is_batched ? stacked_shape(argument.type.shape)
                                           : argument.type.shape;
-  const Tensor reals = pattern(shape, -1, 1, seed);
+  Tensor reals = pattern(shape, -1, 1, seed);
   if (argument.type.dtype != DType::kI64) return reals;
   Tensor indices = Tensor::zeros({DType::kI64, shape});
   const auto values = numbers(reals);

@@ -77,7 +77,7 @@ std::vector<Tensor> arguments_of(const Function& function) {
         Tensor::empty({DType::kF32, function.type(id).shape});
     for (Dim i = 0; i < numbers.size(); ++i) {
       numbers.data<float>()[i] =
-          static_cast<float>((7 * i + 3 * id) % 11 - 5) / 4;
+          static_cast<float>((7 * i + 3 * Dim{id}) % 11 - 5) / 4;
     }
     arguments.push_back(cast(Value(numbers), function.type(id).dtype).tensor());
   }

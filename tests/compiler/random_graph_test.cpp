@@ -47,7 +47,7 @@ class RandomGraph {
   }
   // A value of x's dtype whose shape `fits`; `x` itself if there is no other.
   template <class Fits>
-  const Value& any_other(const Value& x, Fits fits) {
+  Value any_other(const Value& x, Fits fits) {
     const int first = below(values_.size());
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const Value& y =

@@ -44,8 +44,8 @@ TEST(Structure, TellsOperandsAttributesAndResultsApart) {
       "%1 = exp(%0) : f32[4]\n %2 = add(%0, %1) : f32[4]\n return %2, %0",
       "%1 = exp(%0) : f32[4]\n %2 = add(%1, %0) : f32[4]\n return %2, %0",
       "%1 = cumsum(%0) {axis = 0} : f32[4]\n return %1, %0",
-      "%1 = cumsum(%0) {axis = 0, reverse = true} : f32[4]\n"
-      " return %1, %0"};
+      ("%1 = cumsum(%0) {axis = 0, reverse = true} : f32[4]\n"
+       " return %1, %0")};
   std::vector<Function> functions;
   for (const char* text : texts) {
     functions.push_back(

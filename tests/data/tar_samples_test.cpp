@@ -44,7 +44,7 @@ void write_shards(const TemporaryFolder& folder, int shards,
       const int number = 4 * s + i;
       const std::string name = fmt::format("{}/{:04}", from, number);
       folder.write(name + ".PNG", picture(10 * number));
-      folder.write(name + "." + kind,
+      folder.write(fmt::format("{}.{}", name, kind),
                    labels[static_cast<std::size_t>(number) % labels.size()]);
     }
     pack(folder, from, fmt::format("train-{:03}.tar", s));

@@ -185,8 +185,7 @@ class EnclaveTest : public testing::Test {
       std::vector<std::string> boxes;
       for (const auto& [owner, keys] : keys_) {
         market::KeyService service(*market_, keys);
-        market::KeyRequest own = request;
-        boxes.push_back(service.release(own, signature));
+        boxes.push_back(service.release(request, signature));
       }
       return boxes;
     };

@@ -143,7 +143,8 @@ TEST(KnnShapleyTest, SortsAnyDistances) {
   for (int i = 0; i < 300; ++i) {
     float sum = 0;
     for (int j = 0; j < 7; ++j) {
-      const auto at = static_cast<std::size_t>(7 * i + j);
+      const auto at =
+          7 * static_cast<std::size_t>(i) + static_cast<std::size_t>(j);
       const float d =
           train.values[at] - test.values[static_cast<std::size_t>(j)];
       sum += d * d;

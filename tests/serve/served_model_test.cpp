@@ -59,7 +59,7 @@ TEST(ServedModel, ABadNeighbourFailsAlone) {
   EXPECT_TRUE(
       identical(outcomes[0].results[0], Tensor::of<float>({1, 2}, {20, 21})));
   EXPECT_EQ(outcomes[1].status, Status::kBadRequest);
-  EXPECT_NE(outcomes[1].message.find("3"), std::string::npos);
+  EXPECT_NE(outcomes[1].message.find('3'), std::string::npos);
 }
 
 TEST(ServedModel, WhatAssignsRunsOneByOne) {

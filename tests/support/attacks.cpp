@@ -56,8 +56,8 @@ double squared(const Gradient& a, const Gradient& b) {
   return sum;
 }
 
-std::vector<Gradient> all_send(const AttackScene& scene, Gradient lie) {
-  return std::vector<Gradient>(scene.own.size(), std::move(lie));
+std::vector<Gradient> all_send(const AttackScene& scene, const Gradient& lie) {
+  return std::vector<Gradient>(scene.own.size(), lie);
 }
 
 std::vector<Gradient> nothing_wrong(const AttackScene& scene) {

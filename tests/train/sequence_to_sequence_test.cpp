@@ -27,8 +27,8 @@ class SequenceToSequenceTask : public ::testing::Test {
         source += fmt::format("{} ", static_cast<char>('a' + (i + j) % 5));
         target += fmt::format("{} ", static_cast<char>('A' + (i + j) % 5));
       }
-      source += "\n";
-      target += "\n";
+      source += '\n';
+      target += '\n';
     }
     for (const char* part : {"train", "test"}) {
       folder_.write(fmt::format("{}.source", part), source);

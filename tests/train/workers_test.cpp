@@ -52,11 +52,11 @@ TEST_F(WorkersTest, TranslateAsOneDoes) {
   std::string target;
   for (int i = 0; i < 30; ++i) {
     source += i % 2 == 0 ? "a b\n" : "c a b d c a b d\n";
-    target += "w";
+    target += 'w';
     for (int word = 0; word < i * i % 17; ++word) {
       target += fmt::format(" w{}", word % 5);
     }
-    target += "\n";
+    target += '\n';
   }
   const fs::path folder = root_.path() / "sentences";
   fs::create_directories(folder);

@@ -60,7 +60,7 @@ std::string random_table(std::uint64_t seed, std::size_t rows) {
   for (std::size_t c = 0; c < columns; ++c) {
     text += fmt::format("{}c{}", c == 0 ? "" : ",", (c + random.word(1)) % 7);
   }
-  text += "\n";
+  text += '\n';
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) {
       std::uint32_t word = random.word(8 + r * columns + c);
@@ -69,7 +69,7 @@ std::string random_table(std::uint64_t seed, std::size_t rows) {
       const std::string cell = random_cell(word);
       text += (c == 0 ? "" : ",") + (cell.empty() ? "\"\"" : cell);
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -123,7 +123,7 @@ TEST(JsonRows, RefuseWithTheLine) {
     EXPECT_EQ(refusal(line).substr(0, 13), "test.jsonl:2:") << line;
   }
   std::string deep = "{\"a\": ";
-  for (int i = 0; i < 100000; ++i) deep += "[";
+  for (int i = 0; i < 100000; ++i) deep += '[';
   EXPECT_NE(refusal(deep), "accepted");
 }
 

@@ -80,7 +80,7 @@ TEST(LabelAssociation, PutsNumbersIntoBins) {
   // number has nothing to do with it.
   std::string text = "x,other,y\n";
   const RandomStream random{.seed = 3};
-  for (std::uint32_t i = 0; i < 10000; ++i) {
+  for (std::uint64_t i = 0; i < 10000; ++i) {
     const std::uint32_t x = random.word(2 * i) % 100000;
     text += fmt::format("{},{},{}\n", x, random.word(2 * i + 1) % 100000,
                         x < 50000 ? "low" : "high");
@@ -95,7 +95,7 @@ TEST(LabelAssociation, PutsNumbersIntoBins) {
   EXPECT_NEAR(other.by_chance, 9 / (2 * 10000 * std::log(2)), 1e-9);
   EXPECT_TRUE(of(data, "x").lifts[0].value.find("…") != std::string::npos ||
               of(data, "x").lifts[0].value.starts_with("≤") ||
-              of(data, "x").lifts[0].value.starts_with(">"));
+              of(data, "x").lifts[0].value.starts_with('>'));
 }
 
 TEST(LabelAssociation, LeavesTextsOutThatAreTooMany) {

@@ -1,6 +1,7 @@
 #include "weft/budget/budget_page.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 #include "weft/base/markup.h"
 #include "weft/budget/date_text.h"

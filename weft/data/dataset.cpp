@@ -1,5 +1,6 @@
 #include "weft/data/dataset.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

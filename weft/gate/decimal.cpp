@@ -40,9 +40,8 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
     }
     if (c < '0' || c > '9') return std::nullopt;
     has_digit = true;
-    if (digits_behind >= 0 && ++digits_behind > kDecimalDigits) {
-      return std::nullopt;
-    }
+    if (digits_behind >= 0) ++digits_behind;
+    if (digits_behind > kDecimalDigits) return std::nullopt;
     billionths = 10 * billionths + (c - '0');
     if (billionths > WideDecimal{kBillionthsOfOne} * kBillionthsOfOne) {
       return std::nullopt;

@@ -85,7 +85,7 @@ class PointsOfTable final : public GatePoints {
         text += comma + csv_field(field(i));
         comma = ",";
       }
-      text += "\n";
+      text += '\n';
     };
     add_line(
         [&](std::size_t i) { return std::string_view(records_.names()[i]); });

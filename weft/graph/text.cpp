@@ -59,7 +59,7 @@ std::string to_string(const Function& function) {
 std::string to_string(const Graph& graph) {
   std::string text;
   for (const Function& function : graph.functions) {
-    if (!text.empty()) text += "\n";
+    if (!text.empty()) text += '\n';
     text += to_string(function);
   }
   return text;

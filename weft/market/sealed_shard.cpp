@@ -233,9 +233,10 @@ bool ShardReader::next_chunk(std::vector<std::byte>& chunk) {
 void ShardReader::read_description() {
   std::vector<std::byte> bytes;
   std::uint64_t numbers[2] = {};
-  while (bytes.size() < sizeof numbers && next_chunk(bytes)) {
+  constexpr std::size_t kLeast = sizeof numbers;
+  while (bytes.size() < kLeast && next_chunk(bytes)) {
   }
-  if (bytes.size() < sizeof numbers) throw damaged("describes nothing");
+  if (bytes.size() < kLeast) throw damaged("describes nothing");
   std::memcpy(numbers, bytes.data(), sizeof numbers);
   // An owner can seal anything, and what is asked for here is memory.
   if (numbers[1] > kMostDescriptionBytes || numbers[0] > (1ull << 40)) {

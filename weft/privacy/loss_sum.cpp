@@ -147,7 +147,8 @@ std::vector<double> upper_masses(std::span<const LossTerm> terms,
   for (std::size_t i = 0; i < points; ++i) {
     const std::int64_t above =
         window.lowest - lowest + static_cast<std::int64_t>(i);
-    const auto place = static_cast<std::size_t>(above) % size;
+    // The size is a power of two.
+    const auto place = static_cast<std::size_t>(above) & (size - 1);
     const double bent =
         tilt == 0 ? 1 : std::exp(log_norm - tilt * static_cast<double>(above));
     masses[i] = (std::max(0.0, product[place].real()) + off) * bent;

@@ -132,7 +132,7 @@ std::vector<ProfileEvent> parse_trace(std::string text,
       throw Error(ErrorCode::kDataLoss, where, "no trace of Weft");
     }
     text.resize(line);
-    text += "]";
+    text += ']';
   }
   try {
     std::vector<ProfileEvent> events;

@@ -1,6 +1,7 @@
 #include "weft/train/trainer.h"
 
 #include <ctime>
+#include <fmt/ranges.h>
 
 #include "weft/base/file.h"
 #include "weft/train/data_schema.h"

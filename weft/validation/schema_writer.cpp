@@ -152,7 +152,7 @@ std::string heading_of(const SchemaSection& section) {
 std::string to_toml(const Schema& schema) {
   std::string text;
   for (const SchemaSection& section : sections_of(schema)) {
-    if (!text.empty()) text += "\n";
+    if (!text.empty()) text += '\n';
     if (!section.path.empty()) text += heading_of(section) + "\n";
     for (const auto& [key, value] : section.keys) {
       text += toml_key(key) + " = " + value + "\n";

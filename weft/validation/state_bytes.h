@@ -73,8 +73,8 @@ class StateReader {
   bool is_at_end() const { return bytes_.empty(); }
 
   [[noreturn]] void fail(std::string_view reason) const {
-    throw Error(ErrorCode::kDataLoss, std::string(where_),
-                "statistics are damaged: {}", reason);
+    throw Error(ErrorCode::kDataLoss, where_, "statistics are damaged: {}",
+                reason);
   }
 
  private:

@@ -247,7 +247,7 @@ std::string time_text(std::string_view format, std::int64_t seconds) {
         text += fmt::format("{:02}", clock.seconds().count());
         break;
       default:
-        text += "Z";  // %z
+        text += 'Z';  // %z
     }
   }
   return text;

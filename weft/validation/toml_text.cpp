@@ -61,7 +61,7 @@ std::string toml_list(const std::vector<std::string>& items) {
   for (const std::string& item : items) {
     line += (line.size() > 1 ? ", " : "") + item;
   }
-  line += "]";
+  line += ']';
   if (line.size() <= kLineWidth - 16) return line;
   std::string text = "[\n";
   std::string row = "  ";

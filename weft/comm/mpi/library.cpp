@@ -80,7 +80,8 @@ int open_world(MpiWorldInfo* info) {
   MPI_Comm_size(world(), &info->size);
   int* most_tag = nullptr;
   int is_set = 0;
-  MPI_Comm_get_attr(world(), MPI_TAG_UB, &most_tag, &is_set);
+  MPI_Comm_get_attr(world(), MPI_TAG_UB, static_cast<void*>(&most_tag),
+                    &is_set);
   // What the standard promises at least.
   const long most = is_set != 0 ? *most_tag : 32767;
   // All numbers of so many bits are tags, the largest of them too.
@@ -129,8 +130,9 @@ int share(std::size_t bytes, void** memory) {
                                   MPI_INFO_NULL, &machine);
   if (error != MPI_SUCCESS) return error;
   void* own = nullptr;
-  error = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1,
-                                  MPI_INFO_NULL, machine, &own, &window());
+  error =
+      MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL,
+                              machine, static_cast<void*>(&own), &window());
   if (error != MPI_SUCCESS) return error;
   // Pipes begin with counters of zero (shared_pipe.h), and MPI does not promise
   // cleared memory.
@@ -144,7 +146,8 @@ int share(std::size_t bytes, void** memory) {
     if (places[i] == MPI_UNDEFINED) continue;
     MPI_Aint size = 0;
     int unit = 0;
-    error = MPI_Win_shared_query(window(), places[i], &size, &unit, &memory[i]);
+    error = MPI_Win_shared_query(window(), places[i], &size, &unit,
+                                 static_cast<void*>(&memory[i]));
   }
   MPI_Comm_free(&machine);
   // Nobody writes before all have zeroed.

@@ -250,7 +250,7 @@ class Session {
       attempt();
       transaction_.commit();
       outcome.has_committed = true;
-    } catch (const Retry&) {
+    } catch (const Retry&) {  // it begins again
     } catch (...) {
       outcome.failure = std::current_exception();
     }

@@ -32,7 +32,7 @@ std::vector<fs::path> subfolders(const fs::path& folder) {
   return list(folder, [](const fs::directory_entry& entry) {
     // Hidden folders are those of other programs.
     return entry.is_directory() &&
-           !entry.path().filename().string().starts_with(".");
+           !entry.path().filename().string().starts_with('.');
   });
 }
 

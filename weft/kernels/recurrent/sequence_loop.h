@@ -135,6 +135,7 @@ HWY_INLINE void for_each_product(Rows rows, std::size_t count,
   // Weights that were read are used for as many rows as there are registers
   // for.
   constexpr std::size_t kMost = kSums / kVectors;
+  // NOLINTBEGIN(bugprone-infinite-loop): rows_of moves the row on
   if constexpr (kMost >= 4) {
     while (row + 4 <= count) rows_of.template operator()<4>();
   }
@@ -145,6 +146,7 @@ HWY_INLINE void for_each_product(Rows rows, std::size_t count,
     while (row + 2 <= count) rows_of.template operator()<2>();
   }
   while (row < count) rows_of.template operator()<1>();
+  // NOLINTEND(bugprone-infinite-loop)
 }
 
 // What a cell makes of its sums. `sum(k)` is the product of the state with the

@@ -98,7 +98,7 @@ class Prodigy : public Optimizer {
     if (weight_decay_ != 0) {
       after = after - rate * weight_decay_ * step.parameter;
     }
-    step.parameter = after;
+    step.parameter = std::move(after);
   }
 
   double beta1_;

@@ -61,9 +61,7 @@ void walk(T& object, Visitor& visitor) {
     visitor.tensor(object);
   } else if constexpr (std::is_same_v<Plain, bool>) {
     visitor.host(object);
-  } else if constexpr (std::integral<Plain>) {
-    visitor.host(static_cast<std::int64_t>(object));
-  } else if constexpr (std::is_enum_v<Plain>) {
+  } else if constexpr (std::integral<Plain> || std::is_enum_v<Plain>) {
     visitor.host(static_cast<std::int64_t>(object));
   } else if constexpr (std::floating_point<Plain>) {
     visitor.host(static_cast<double>(object));

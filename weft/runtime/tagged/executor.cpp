@@ -355,7 +355,7 @@ std::string to_string(const TaggedProfile& profile) {
     if (region.seconds > 0) {
       text += fmt::format(", {:.3f} ms", region.seconds * 1e3);
     }
-    text += "\n";
+    text += '\n';
   }
   return text + fmt::format("{} frames at most\n", profile.peak_frames);
 }

@@ -210,7 +210,7 @@ void save_objects(const std::filesystem::path& path, const Object& root) {
       }
       // Names of edges may hold dots, so paths may be alike.
       std::string name = each.path;
-      while (!names.insert(name).second) name += "'";
+      while (!names.insert(name).second) name += '\'';
       node["tensor"] = name;
       tensors.push_back({std::move(name), value});
     }

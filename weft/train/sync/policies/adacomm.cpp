@@ -148,7 +148,7 @@ class AdaComm : public SyncPolicy {
 
   std::string restore(const std::function<Tensor(const std::string&)>& read,
                       int ranks) override {
-    const std::string note = copies_.restore(read, ranks);
+    std::string note = copies_.restore(read, ranks);
     const Tensor saved = read(kState);
     if (!saved.is_defined()) {
       return note + (note.empty() ? "" : "; ") +
