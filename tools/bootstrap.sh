@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # Shared by tools/build.sh and ./test: installs what is missing, builds what has
 # changed. Sourced, from bash, with `root` set to the source folder.
 

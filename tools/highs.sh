@@ -8,8 +8,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/wheels.sh"
 
 take_highs() {
   local highs=("$1"/*.data/purelib/highsbox/highs_dist)
-  mv "$highs/lib/libhighs.so" "$2/lib/"
-  mv "$highs/share/doc/HIGHS/LICENSE.txt" "$2/"
+  mv "${highs[0]}/lib/libhighs.so" "$2/lib/"
+  mv "${highs[0]}/share/doc/HIGHS/LICENSE.txt" "$2/"
 }
 
 take_wheels highs take_highs "$@"
