@@ -47,9 +47,9 @@ std::vector<std::string> refusals(
 // Keys of [sync] that decline each other say so where the recipe is read, with
 // what declines what, where it comes from and what works.
 TEST_F(WorkersRefusalTest, RefusesWhatMakesNoSense) {
-  const auto refusal = [&](std::vector<std::string> overrides) {
+  const auto refusal = [&](const std::vector<std::string>& overrides) {
     try {
-      recipe("run", std::move(overrides));
+      recipe("run", overrides);
     } catch (const Error& error) {
       return std::string(error.what());
     }
