@@ -136,7 +136,7 @@ class ShortestPaths {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 2;
+  const int threads = argc > 1 ? std::max(1, std::stoi(argv[1])) : 2;
   constexpr Vertex kVertices = 20000;
   const Graph graph(kVertices,
                     random_edges(kVertices, std::size_t{5} * kVertices, 1));

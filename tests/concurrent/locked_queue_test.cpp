@@ -45,7 +45,7 @@ TEST(LockedHeap, LosesAndDoublesNothingUnderContention) {
   for (const auto& some : popped)
     all.insert(all.end(), some.begin(), some.end());
   std::sort(all.begin(), all.end());
-  std::vector<std::uint32_t> pushed(kThreads * kEach);
+  std::vector<std::uint32_t> pushed(std::size_t{kThreads} * kEach);
   std::iota(pushed.begin(), pushed.end(), 0);
   EXPECT_EQ(all, pushed);
 }

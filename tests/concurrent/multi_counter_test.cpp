@@ -67,7 +67,7 @@ TEST(MultiCounter, LosesNothingUnderThreads) {
   });
   EXPECT_EQ(counter.exact(), 4 * kEach);
   EXPECT_LE(counter.gap(), 4 * 5 + 8);  // 4 log2 m + 8
-  EXPECT_LE(highest.load(), 4 * kEach + 12 * kCells);
+  EXPECT_LE(highest.load(), 4 * kEach + std::uint64_t{12} * kCells);
 }
 
 // Two threads that look while the other adds: nothing is lost in any order, and

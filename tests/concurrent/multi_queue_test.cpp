@@ -135,7 +135,7 @@ void expect_everything_once(const MultiQueueOptions& options) {
   auto handle = queue.handle(0);
   while (const auto entry = handle.pop()) all.push_back(entry->key);
   std::sort(all.begin(), all.end());
-  std::vector<std::uint32_t> pushed(threads * kEach);
+  std::vector<std::uint32_t> pushed(std::size_t{threads} * kEach);
   std::iota(pushed.begin(), pushed.end(), 0);
   EXPECT_TRUE(all == pushed);
 }

@@ -31,7 +31,7 @@ struct Chain {
 };
 
 Tensor numbers(const Shape& shape, DType dtype) {
-  const Tensor tensor = pattern(shape);
+  Tensor tensor = pattern(shape);
   if (dtype == DType::kF32) return tensor;
   const Tensor wide = Tensor::empty({dtype, shape});
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
@@ -230,7 +230,7 @@ TEST(Chunks, KeepTheDigitsOfAVarianceFarFromZero) {
   const auto results = run_with(staged, BatchNormForm::kBnff);
   double centre = 0;
   double squares = 0;
-  const auto rows = static_cast<double>(x.size() / 3);
+  const auto rows = static_cast<double>(x.size()) / 3;
   for (std::int64_t i = 0; i < x.size(); i += 3) centre += x.item(i) / rows;
   for (std::int64_t i = 0; i < x.size(); i += 3) {
     squares += (x.item(i) - centre) * (x.item(i) - centre) / rows;

@@ -128,7 +128,7 @@ class ScaledGradients {
 Value squares_of(const Value& value, bool is_batched, Dim size) {
   const Value wide =
       value.dtype() == DType::kF32 ? value : cast(value, DType::kF32);
-  const Value squares = wide * wide;
+  Value squares = wide * wide;
   if (!is_batched) return broadcast_to(sum(squares), {size});
   if (value.shape().rank() == 1) return squares;
   Integers axes;

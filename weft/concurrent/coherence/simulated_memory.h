@@ -25,6 +25,14 @@
 
 namespace weft::concurrent {
 
+// As a processor compares: two that are no numbers can be equal, and the zeros
+// of both signs are not.
+template <class T>
+bool have_same_bits(const T& a, const T& b) {
+  return std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b),
+                     sizeof(T)) == 0;
+}
+
 template <class T>
 class SimulatedAtomic {
  public:
@@ -69,7 +77,7 @@ class SimulatedAtomic {
   bool compare_exchange_strong(T& expected, T desired, Order success,
                                Order /*failure*/) noexcept {
     announce(Operation::Kind::kCompareExchange, success);
-    if (same_bits(value_, expected)) {
+    if (have_same_bits(value_, expected)) {
       put(desired);
       return true;
     }
@@ -92,10 +100,6 @@ class SimulatedAtomic {
   }
 
  private:
-  static bool same_bits(const T& a, const T& b) {
-    return std::memcmp(&a, &b, sizeof(T)) == 0;
-  }
-
   // Integers wrap around, as those of std::atomic do.
   static T plus(T a, Difference b) {
     if constexpr (std::is_integral_v<T>) {
@@ -125,7 +129,7 @@ class SimulatedAtomic {
   }
 
   void put(T value) noexcept {
-    const bool changed = !same_bits(value_, value);
+    const bool changed = !have_same_bits(value_, value);
     value_ = value;
     done(true, changed);
   }
@@ -167,7 +171,7 @@ class SimulatedAtomicRef {
   bool compare_exchange_strong(T& expected, T desired,
                                Order order = Order::seq_cst) const noexcept {
     announce(Operation::Kind::kCompareExchange, order);
-    if (std::memcmp(value_, &expected, sizeof(T)) == 0) {
+    if (have_same_bits(*value_, expected)) {
       put(desired);
       return true;
     }
@@ -178,7 +182,7 @@ class SimulatedAtomicRef {
 
  private:
   void put(T value) const noexcept {
-    const bool changed = std::memcmp(value_, &value, sizeof(T)) != 0;
+    const bool changed = !have_same_bits(*value_, value);
     *value_ = value;
     if (Machine* machine = Machine::current()) machine->after(true, changed);
   }

@@ -100,7 +100,7 @@ class MultiQueue {
     }
   };
 
-  static const MultiQueueOptions& checked(const MultiQueueOptions& options) {
+  static MultiQueueOptions checked(MultiQueueOptions options) {
     const auto refuse = [](const char* what, int value) {
       return Error(ErrorCode::kInvalidArgument, "MultiQueue", "{} is {}", what,
                    value);

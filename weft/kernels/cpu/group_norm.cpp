@@ -173,7 +173,9 @@ class GroupNormKernel : public PreparedKernel {
   std::size_t first_of(std::size_t group) const {
     return channels() / groups_ * group;
   }
-  double set_size() const { return static_cast<double>(size() / groups_); }
+  double set_size() const {
+    return static_cast<double>(size()) / static_cast<double>(groups_);
+  }
 
   A* numbers_of(const Scratch& scratch, std::size_t kind) const {
     return scratch.numbers + kind * moments_.width();
