@@ -2,7 +2,7 @@
 networks."""
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from statistics import mean, median, stdev
 
 from lib.bench import Bar, Bench, Setting
@@ -48,27 +48,16 @@ def p3_bench(where: Setting, runs: Trainings, plain: Way, model: str,
     return Bench((bar,), partial(race, where, runs, plain, mbit, bar))
 
 
-@cache
-def unlimited(where: Setting, runs: Trainings) -> float:
-    """Seconds of a step where links are no limit: computing, and what messages
-    cost the cores."""
-    return runs.ours(P3, 8 if where.quick else STEPS, Link(10**10), HOSTS,
-                     launcher="tcp").step_s
-
-
-def limit_of(where: Setting, runs: Trainings, ours: Run, plain: Run,
-             link: Link) -> str:
+def limit_of(ours: Run, plain: Run, link: Link) -> str:
     """What no order could be faster than: a step computes, and its card sends
     all of its bytes."""
     sent = median(line["bytes_sent"]
                   for line in ours.traffic[SETTLING_STEPS:])
     wire = sent / link.payload_bytes_per_s
-    computing = unlimited(where, runs)
-    least = max(wire, computing)
+    least = max(wire, ours.computing_s)
     return (f"a step sends {sent / 1e6:.1f} MB in {1e3 * wire:.0f} ms at least, "
-            f"and takes {1e3 * computing:.0f} ms where links are no limit: no "
-            f"order could have more than {plain.step_s / least:.2f} times no "
-            "order's images/s")
+            f"and computes for {1e3 * ours.computing_s:.0f} ms: no order could "
+            f"have more than {plain.step_s / least:.2f} times no order's images/s")
 
 
 def race(where: Setting, runs: Trainings, without: Way, mbit: int,
@@ -91,8 +80,7 @@ def race(where: Setting, runs: Trainings, without: Way, mbit: int,
                        f"{'are equal' if same else 'DIFFER'}; without: "
                        + ", ".join(f"{key} = {value}" for key, value
                                    in without.settings)
-                       + "; " + limit_of(where, runs, ours, plain,
-                                         Link(mbit * 10**6)))}}
+                       + "; " + limit_of(ours, plain, Link(mbit * 10**6)))}}
 
 
 def simulated(where: Setting, runs: Trainings, how: Way, seed: int = 1) -> Run:

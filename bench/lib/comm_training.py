@@ -46,9 +46,7 @@ def compare_simulated(where: Setting, runs: Trainings, rate: str,
                       bar: Bar) -> dict:
     link = Link(RATES[rate])
     measured = runs.ours(DENSE, 6 if where.quick else 12, link)
-    report = measured.report
-    compute_s = report["step_seconds"] - (report["wire_seconds"]
-                                          - report["hidden_seconds"])
+    compute_s = measured.computing_s
     found = simulated_step(where, topology(link), compute_s, 32)
     gap = abs(found["seconds"] / measured.step_s - 1)
     return {bar.name: {"ours": gap, "ratio": gap, "note": marked(

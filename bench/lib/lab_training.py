@@ -122,6 +122,12 @@ class Run:
     def step_s(self) -> float:
         return median(self.step_seconds[SETTLING_STEPS:])
 
+    @property
+    def computing_s(self) -> float:
+        """What a mean step of ours takes beside the network."""
+        return self.report["step_seconds"] - (self.report["wire_seconds"]
+                                              - self.report["hidden_seconds"])
+
 
 class Trainings:
     """Starts runs of `steps` steps of a job. One at a time."""

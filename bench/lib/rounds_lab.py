@@ -4,7 +4,7 @@ from functools import partial
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.lab_training import MLP, RESNET20, Run, Trainings, Way, topology, way
+from lib.lab_training import MLP, RESNET20, Trainings, Way, topology, way
 from lib.lab_ways import DENSE, RATES, SERVER, trainings
 from lib.netlab import Link
 from lib.suite import marked
@@ -29,13 +29,6 @@ def simulated_bench(where: Setting, runs: Trainings, rate: str,
     return Bench((bar,), partial(compare, where, runs, rate, how, bar))
 
 
-def computing_seconds(run: Run) -> float:
-    """What a mean step takes beside the network."""
-    report = run.report
-    return report["step_seconds"] - (report["wire_seconds"]
-                                     - report["hidden_seconds"])
-
-
 def compare(where: Setting, runs: Trainings, rate: str, how: Way,
             bar: Bar) -> dict:
     steps = 6 if where.quick else STEPS
@@ -46,7 +39,7 @@ def compare(where: Setting, runs: Trainings, rate: str, how: Way,
     for _ in range(1 if where.quick else PAIRS):
         # The price is found beforehand: as many processes, on hosts whose links
         # are no hindrance.
-        prices.append(computing_seconds(runs.ours(how, steps, Link(10**11))))
+        prices.append(runs.ours(how, steps, Link(10**11)).computing_s)
         measured.append(runs.ours(how, steps, link).step_s)
         simulated.append(runs.simulated(how, steps, link, prices[-1]).step_s)
     ratios = [one / other for one, other in zip(simulated, measured)]
