@@ -10,9 +10,8 @@
 // - A run ends where a sum over the batch is needed: at the statistics of a
 //   batch norm, and at the sums of its gradient.
 // - What is made of stored values by one loop or concatenation, and is no
-// larger
-//   than they, is computed again by every run that reads it, instead of being
-//   stored for it.
+//   smaller than they are, is computed again by every run that reads it,
+//   instead of being stored for it.
 //
 // Threads: pure functions.
 #pragma once

@@ -6,12 +6,9 @@
 #include "weft/graph/frozen.h"
 
 namespace weft {
-namespace {
 
-// All of it is written: pages that nobody has written are one and the same, and
-// lie in the cache.
-Tensor filled(const TensorType& type, std::size_t number) {
-  const Tensor tensor = Tensor::empty(type);
+Tensor stand_in(const TensorType& type, std::size_t number) {
+  Tensor tensor = Tensor::empty(type);
   std::memset(tensor.raw(), is_floating(type.dtype) ? 0x3c : 0, type.bytes());
   if (!is_floating(type.dtype)) return tensor;
   // The lowest byte of an element changes its last digits alone: those of the
@@ -24,8 +21,6 @@ Tensor filled(const TensorType& type, std::size_t number) {
   return tensor;
 }
 
-}  // namespace
-
 Function StandIns::put(const Function& function, std::size_t first) {
   std::map<std::string, std::size_t> used;  // by type
   Frozen frozen;
@@ -34,7 +29,7 @@ Function StandIns::put(const Function& function, std::size_t first) {
     const std::string key = to_string(type);
     std::vector<Tensor>& tensors = known_[key];
     const std::size_t number = used[key]++;
-    if (number == tensors.size()) tensors.push_back(filled(type, number));
+    if (number == tensors.size()) tensors.push_back(stand_in(type, number));
     frozen.emplace_back(i, tensors[number]);
   }
   return freeze(function, frozen);

@@ -1,7 +1,6 @@
 #include "weft/compiler/step_timer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "weft/base/cpu.h"
@@ -9,6 +8,7 @@
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/chunked_kernel.h"
 #include "weft/compiler/part_copies.h"
+#include "weft/compiler/stand_ins.h"
 #include "weft/graph/kernel_times.h"
 
 namespace weft {
@@ -17,16 +17,6 @@ namespace {
 constexpr double kSecondsPerStep = 4e-3;
 constexpr std::size_t kLeastRuns = 5;
 constexpr std::size_t kMostRuns = 200;
-
-// All of it is written: pages that nobody has written are one and the same,
-// and lie in the cache.
-Tensor filled(const TensorType& type) {
-  Tensor tensor = Tensor::empty(type);
-  // As indices these are zeros, which lie in every axis; as floats ordinary
-  // numbers.
-  std::memset(tensor.raw(), is_floating(type.dtype) ? 0x3c : 0, type.bytes());
-  return tensor;
-}
 
 // Reads every cache line, and so puts it into the cache.
 void touch(const Tensor& tensor) {
@@ -40,7 +30,7 @@ void touch(const Tensor& tensor) {
 // What takes the place of everything else in the caches.
 const Tensor& sweeper() {
   static const Tensor bytes =
-      filled({DType::kU8, {static_cast<Dim>(2 * last_level_cache_bytes())}});
+      stand_in({DType::kU8, {static_cast<Dim>(2 * last_level_cache_bytes())}});
   return bytes;
 }
 
@@ -80,7 +70,7 @@ class Operands {
   double run(PreparedKernel& kernel) {
     if (!scratch_.is_defined()) {
       scratch_ =
-          filled({DType::kU8, {static_cast<Dim>(kernel.scratch_bytes())}});
+          stand_in({DType::kU8, {static_cast<Dim>(kernel.scratch_bytes())}});
     }
     cool();
     const Stopwatch watch;
@@ -92,7 +82,7 @@ class Operands {
  private:
   static void add(const TensorType& type, std::vector<Tensor>& tensors,
                   std::vector<void*>& addresses) {
-    tensors.push_back(filled(type));
+    tensors.push_back(stand_in(type));
     addresses.push_back(tensors.back().raw());
   }
 

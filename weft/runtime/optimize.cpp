@@ -1,7 +1,6 @@
 #include "weft/runtime/optimize.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/frozen.h"
@@ -18,14 +17,6 @@ namespace {
 constexpr double kLeastGain = 0.99;
 constexpr std::size_t kLeastRounds = 7;
 constexpr double kSecondsOfRace = 0.5;
-
-// Zeros as indices, ordinary numbers as floats; all of it is written, so that
-// no page lies in the cache for being empty.
-Tensor filled(const TensorType& type) {
-  const Tensor tensor = Tensor::empty(type);
-  std::memset(tensor.raw(), is_floating(type.dtype) ? 0x3c : 0, type.bytes());
-  return tensor;
-}
 
 // What is left of a function behind its preparation, with constants in the
 // place of what was prepared.
@@ -60,7 +51,7 @@ class Runner {
 
  private:
   void add(const TensorType& type, std::vector<void*>& addresses) {
-    tensors_.push_back(filled(type));
+    tensors_.push_back(stand_in(type));
     addresses.push_back(tensors_.back().raw());
   }
 
