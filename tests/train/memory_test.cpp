@@ -139,6 +139,17 @@ TEST(Memory, IsToldBeforeARun) {
   EXPECT_NEAR(large.batches / small.batches, 10, 0.1);
 }
 
+TEST(Memory, WorkersThatShareAModelSendNothing) {
+  const std::vector<std::string> sgd{"optimizer={name=\"sgd\", lr=0.05}"};
+  const auto network = [&](const std::string& policy) {
+    std::vector<std::string> overrides = sgd;
+    overrides.push_back("sync.policy=" + policy);
+    return forecast_memory(recipe(overrides), 4).network;
+  };
+  // Four copies of what was read and one model, and three copies of gradients.
+  EXPECT_DOUBLE_EQ(network("hogwild") / network("allreduce"), 5.0 / 12);
+}
+
 TEST(Memory, ARunThatCannotFitIsRefusedWithABatchThatWould) {
   EXPECT_NO_THROW(require_memory(recipe(), 1e6));
   const auto free = static_cast<double>(free_memory_bytes());

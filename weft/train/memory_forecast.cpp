@@ -7,6 +7,7 @@
 #include "weft/data/loader.h"
 #include "weft/train/hooks/tensorboard.h"
 #include "weft/train/step/step.h"
+#include "weft/train/sync/policy.h"
 
 namespace weft {
 namespace {
@@ -107,8 +108,12 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
   forecast.batches =
       batch_bytes(source->inputs()) + batch_bytes(held_out->inputs());
   if (workers > 1) {
-    // A worker's own gradients, what it sends, and what it hears meanwhile.
-    forecast.network = 3 * parameters;
+    // Where all share a model, it is there once, and each keeps what it has
+    // read of it. Else there are a worker's own gradients, what it sends, and
+    // what it hears meanwhile.
+    forecast.network = policy_of(recipe.sync).def->shares_model
+                           ? parameters * (1 + 1.0 / workers)
+                           : 3 * parameters;
     for (double* each :
          {&forecast.parameters, &forecast.optimizer_state, &forecast.planning,
           &forecast.train_step, &forecast.gradients, &forecast.evaluation,

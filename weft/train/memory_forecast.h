@@ -23,7 +23,7 @@ struct MemoryForecast {
   double gradients = 0;  // that TensorBoard shows, and the step that makes them
   double evaluation = 0;
   double batches = 0;  // that are made ahead
-  double network = 0;  // gradients, and messages on their way
+  double network = 0;  // what meets: gradients, messages, a shared model
   // A model that branches, loops or calls has no plan: what its steps take
   // depends on the data, and is not in here.
   bool is_open = false;
