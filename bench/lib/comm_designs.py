@@ -8,7 +8,7 @@ from statistics import median
 
 from lib.bench import Bar, Bench, Setting
 from lib.lab_training import HOSTS, RESNET20, Run, Trainings, Way, way
-from lib.lab_ways import RATES, SERVER, THREE_LC, trainings
+from lib.lab_ways import RATES, SERVER, THREE_LC, accuracy_row, trainings
 from lib.netlab import Link
 from lib.suite import marked, or_error
 
@@ -34,7 +34,6 @@ DESIGNS = {
                                  codec="3lc(1, zero_run=false)"),
     "3LC without memory": way("3LC table, without memory", policy="server",
                               codec="3lc(1)", memory="none")}
-CURVE_STEPS = 1_560  # 20 epochs
 STEPS = 156  # of the bytes: two epochs
 SIMULATED_STEPS = 8
 COMPUTE_S = 0.05  # of a step on a host of the simulated network
@@ -71,7 +70,7 @@ def measure(where: Setting, runs: Trainings, name: str, bars: tuple) -> dict:
             "steps, both directions of a server included")}}
     for bar, rate in zip(times, RATES):
         rows[bar.name] = or_error(partial(simulated_step, runs, how, rate))
-    rows[accuracy.name] = or_error(partial(end_of, where, runs, how))
+    rows[accuracy.name] = or_error(partial(accuracy_row, where, runs, how))
     return rows
 
 
@@ -83,11 +82,3 @@ def simulated_step(runs: Trainings, how: Way, rate: str) -> dict:
     figure = median(each[1:])
     return {"ours": figure, "ratio": figure, "note":
             f"simulated, {1e3 * COMPUTE_S:g} ms of it computing"}
-
-
-def end_of(where: Setting, runs: Trainings, how: Way) -> dict:
-    steps = 156 if where.quick else CURVE_STEPS
-    figure = runs.curve(how, steps)[-1][1]
-    return {"ours": figure, "ratio": figure, "note": marked(
-        where, f"four workers, one seed, after {steps} steps"
-        f"{runs.remark()}")}

@@ -8,8 +8,8 @@ from functools import partial
 from lib.bench import Bar, Bench, Setting
 from lib.comm_codecs import codec
 from lib.lab_training import RESNET20, Trainings, way
-from lib.lab_ways import trainings
-from lib.suite import marked, or_error
+from lib.lab_ways import accuracy_row, trainings
+from lib.suite import or_error
 
 CODECS = {
     "dense": "", "top-k": "index:raw",
@@ -25,7 +25,6 @@ CODECS = {
 WITHOUT_MEMORY = ("naive filter",)
 SELECTED = "topk(0.01)"
 STEPS = 40  # of the sizes and times
-CURVE_STEPS = 1_560  # 20 epochs
 
 
 def benches(where: Setting) -> list[Bench]:
@@ -58,12 +57,11 @@ def measure(where: Setting, runs: Trainings, name: str, bars: tuple) -> dict:
     for bar, field in zip(times, ("encode_seconds", "decode_seconds")):
         figure = 1e3 * sum(tensor[field] for tensor in tensors)
         rows[bar.name] = {"ours": figure, "ratio": figure, "note": note}
-    rows[accuracy.name] = or_error(partial(end_of, where, runs, name))
+    rows[accuracy.name] = or_error(partial(trained, where, runs, name))
     return rows
 
 
-def end_of(where: Setting, runs: Trainings, name: str) -> dict:
-    steps = 156 if where.quick else CURVE_STEPS
+def trained(where: Setting, runs: Trainings, name: str) -> dict:
     sync = ({"sparsify": SELECTED, "codec": CODECS[name]} if CODECS[name]
             else {})
     remark = ""
@@ -71,7 +69,4 @@ def end_of(where: Setting, runs: Trainings, name: str) -> dict:
         sync["memory"] = "none"
         remark = ", without memory, which would grow"
     how = way(f"DeepReduce table, {name}", **sync)
-    figure = runs.curve(how, steps)[-1][1]
-    return {"ours": figure, "ratio": figure, "note": marked(
-        where, f"four workers, one seed, after {steps} steps{remark}"
-        f"{runs.remark()}")}
+    return accuracy_row(where, runs, how, remark)

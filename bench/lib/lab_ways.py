@@ -3,7 +3,8 @@
 from functools import cache
 
 from lib.bench import Setting
-from lib.lab_training import Job, Trainings, way
+from lib.lab_training import Job, Trainings, Way, way
+from lib.suite import marked
 
 RATES = {"10 Mbit/s": 10**7, "100 Mbit/s": 10**8, "1 Gbit/s": 10**9}
 
@@ -29,3 +30,16 @@ DEEP_REDUCE = {index: way(f"DeepReduce, {index}", sparsify="topk(0.1)",
 def trainings(where: Setting, job: Job) -> Trainings:
     """One for each job: it keeps its initial weights."""
     return Trainings(where, job)
+
+
+TABLE_STEPS = 1_560  # 20 epochs
+
+
+def accuracy_row(where: Setting, runs: Trainings, how: Way,
+                 remark: str = "") -> dict:
+    """Where a training of the published tables of codecs ends."""
+    steps = 156 if where.quick else TABLE_STEPS
+    figure = runs.curve(how, steps)[-1][1]
+    return {"ours": figure, "ratio": figure, "note": marked(
+        where, f"four workers, one seed, after {steps} steps{remark}"
+        f"{runs.remark()}")}
