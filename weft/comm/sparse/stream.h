@@ -23,31 +23,34 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/comm/sparse/partitions.h"
+#include "weft/tensor/allocator.h"
 #include "weft/tensor/dtype.h"
 
 namespace weft {
 
 // Memory that is not cleared: pages that nobody writes take no memory, so that
-// room for the largest message costs what the message costs.
+// room for the largest message costs what the message costs. It is tensors'
+// memory, as large blocks of that are used again: a sum in each step of a
+// training would else fault its pages in anew each time.
 class RawBytes {
  public:
   RawBytes() = default;
-  explicit RawBytes(std::size_t size)
-      : data_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
+  explicit RawBytes(std::size_t size) : block_(allocate(size)), size_(size) {}
+  RawBytes(RawBytes&&) noexcept = default;
+  RawBytes& operator=(RawBytes&&) noexcept = default;
 
-  std::byte* data() const { return data_.get(); }
+  std::byte* data() const { return block_ ? block_->data : nullptr; }
   std::size_t size() const { return size_; }
-  std::span<std::byte> bytes() const { return {data_.get(), size_}; }
+  std::span<std::byte> bytes() const { return {data(), size_}; }
 
  private:
-  std::unique_ptr<std::byte[]> data_;
+  BlockRef block_;
   std::size_t size_ = 0;
 };
 
