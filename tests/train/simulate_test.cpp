@@ -1,5 +1,6 @@
 // Training on the virtual clock of a cluster that is not there.
 #include <cmath>
+#include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/thread.h"
+#include "weft/tensor/allocator.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/simulate/compute_law.h"
 #include "weft/train/simulate/failures.h"
@@ -109,7 +111,9 @@ TEST_F(SimulateTest, AWorkerTakesItsModelAndLittleElse) {
    public:
     void on_epoch(const TrainProgress&, const EpochMetrics&) override {
       const auto use = mallinfo2();
-      bytes = std::max(bytes, static_cast<double>(use.uordblks + use.hblkhd));
+      // What earlier tensors left for later ones is nobody's.
+      bytes = std::max(bytes, static_cast<double>(use.uordblks + use.hblkhd -
+                                                  pooled_bytes()));
     }
     double bytes = 0;
   };
@@ -117,12 +121,15 @@ TEST_F(SimulateTest, AWorkerTakesItsModelAndLittleElse) {
     const auto bytes_with = [&](int workers) {
       Heap heap;
       const std::string name = fmt::format("{}{}", policy, workers);
-      train_simulated(
-          recipe(name,
-                 {fmt::format("simulate.network=\"{}@1ms,1MB/s\"", workers),
-                  "simulate.compute=constant(20ms)", "sync.topology=auto",
-                  "sync.policy=" + policy, "model.hidden=[256]"}),
-          {.name = "test"}, heap);
+      const Recipe trained = recipe(
+          name, {fmt::format("simulate.network=\"{}@1ms,1MB/s\"", workers),
+                 "simulate.compute=constant(20ms)", "sync.topology=auto",
+                 "sync.policy=" + policy, "model.hidden=[256]"});
+      // A thread keeps small blocks for its later tensors, and this one as many
+      // as other tests have left; a new one has none.
+      std::async(std::launch::async, [&] {
+        train_simulated(trained, {.name = "test"}, heap);
+      }).get();
       return heap.bytes;
     };
     const double each = (bytes_with(96) - bytes_with(32)) / 64;
