@@ -150,8 +150,8 @@ void CsvRows::fill() {
   size_ = left;
   while (size_ < left + room && !is_at_end_) {
     if (file_ < 0) {
-      const std::size_t part = std::min(text_.size(), left + room - size_);
-      std::memcpy(buffer_.data() + size_, text_.data(), part);
+      const std::size_t part =
+          text_.copy(buffer_.data() + size_, left + room - size_);
       text_.remove_prefix(part);
       size_ += part;
       is_at_end_ = text_.empty();
