@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <set>
@@ -199,6 +200,30 @@ TEST(Statistics, AreReadBackFromTheirBytes) {
     damaged[place] = static_cast<char>(damaged[place] ^ 1);
     EXPECT_THROW(Statistics::from_bytes(damaged, "test"), Error);
   }
+}
+
+TEST(Statistics, RefuseLengthsThatDoNotAddUp) {
+  const auto read = [](const auto& change) {
+    ListLengths lengths;
+    lengths.add(2, 3);
+    lengths.add(5, 1);
+    change(lengths);
+    StateWriter out;
+    lengths.write(out);
+    const std::string bytes = out.take();
+    StateReader in(bytes, "test");
+    return ListLengths::read(in);
+  };
+  EXPECT_EQ(read([](ListLengths&) {}).total, 11u);
+  const auto refusal = [&](const auto& change) {
+    return test::message_of([&] { read(change); });
+  };
+  const auto reason = ::testing::HasSubstr("lengths of lists do not add up");
+  EXPECT_THAT(refusal([](ListLengths& l) { l.total = 7; }), reason);
+  EXPECT_THAT(refusal([](ListLengths& l) { l.total = 21; }), reason);
+  EXPECT_THAT(refusal([](ListLengths& l) { l.total = ~0ull >> 1; }), reason);
+  EXPECT_THAT(refusal([](ListLengths& l) { l.least = -1; }), reason);
+  EXPECT_THAT(refusal([](ListLengths& l) { l.most = 2; }), reason);
 }
 
 TEST(Statistics, WeighRows) {

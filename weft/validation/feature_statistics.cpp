@@ -32,7 +32,7 @@ void ListLengths::add(std::int64_t length, std::uint64_t count) {
   least = lists == 0 ? length : std::min(least, length);
   most = std::max(most, length);
   lists += count;
-  total += length * static_cast<std::int64_t>(count);
+  total += static_cast<std::uint64_t>(length) * count;
   quantiles.add(static_cast<double>(length), count);
 }
 
@@ -47,19 +47,28 @@ void ListLengths::merge(const ListLengths& other) {
 
 void ListLengths::write(StateWriter& out) const {
   out.number(lists);
-  for (const std::int64_t value : {least, most, total}) out.number(value);
+  out.number(least);
+  out.number(most);
+  out.number(total);
   quantiles.write(out);
 }
 
 ListLengths ListLengths::read(StateReader& in) {
   ListLengths lengths;
   lengths.lists = in.number<std::uint64_t>();
-  for (auto* value : {&lengths.least, &lengths.most, &lengths.total}) {
-    *value = in.number<std::int64_t>();
-  }
+  lengths.least = in.number<std::int64_t>();
+  lengths.most = in.number<std::int64_t>();
+  lengths.total = in.number<std::uint64_t>();
   lengths.quantiles = QuantileSketch::read(in);
   if (lengths.quantiles.count() != lengths.lists) {
     in.fail("lists and their lengths differ in number");
+  }
+  const auto mean =
+      static_cast<double>(lengths.total) /
+      static_cast<double>(std::max<std::uint64_t>(lengths.lists, 1));
+  if (lengths.least < 0 || mean < static_cast<double>(lengths.least) ||
+      mean > static_cast<double>(lengths.most)) {
+    in.fail("lengths of lists do not add up");
   }
   return lengths;
 }

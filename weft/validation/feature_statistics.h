@@ -22,7 +22,7 @@ struct ListLengths {
   std::uint64_t lists = 0;
   std::int64_t least = 0;
   std::int64_t most = 0;
-  std::int64_t total = 0;
+  std::uint64_t total = 0;
   QuantileSketch quantiles;
 
   void add(std::int64_t length, std::uint64_t count);
