@@ -17,6 +17,7 @@ from random import Random
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
+from lib.ideal_server import IdealServer, Stalls, arrivals, best_tail, tail
 from lib.suite import answer, marked
 from lib.worker import WorkerError
 
@@ -273,7 +274,8 @@ class Measurements:
 
     def tail(self, model: str, law: str) -> dict:
         """One core is left to what reads and writes, here and in the load:
-        where all compute, requests wait for their turn on a core."""
+        where all compute, requests wait for their turn on a core. The machine is
+        watched between the runs, while nothing else is asked of it."""
         file = self.digits() if model == "digits" else self.dense()
         computing = max(1, self.where.threads - 1)
         with self.ours(file, computing) as server:
@@ -281,8 +283,14 @@ class Measurements:
                 self.load(server, self.seconds, model=model)["rate"]
                 for _ in range(3))
             rate = SHARE_OF_CAPACITY * capacity
-            runs = [self.load(server, self.seconds, rate, model, law)
-                    for _ in range(5)]
+            runs, ideal, undisturbed = [], [], []
+            for _ in range(5):
+                run = self.load(server, self.seconds, rate, model, law)
+                twin = IdealServer.with_median(run["p50"], capacity)
+                due = arrivals(law, rate, self.seconds)
+                runs.append(run)
+                ideal.append(best_tail(twin, due, self.stalls()))
+                undisturbed.append(tail(twin.latencies(due)))
         ratios = [run["p99"] / run["p50"] for run in runs]
         p50, p99 = (1e3 * median(run[share] for run in runs)
                     for share in ("p50", "p99"))
@@ -292,7 +300,15 @@ class Measurements:
             "note": marked(self.where, f"{computing} of {self.where.threads} "
                            f"threads compute; {rate:,.0f} of {capacity:,.0f} "
                            f"req/s, {LAWS[law]}: p50 {p50:.2f} ms, p99 "
-                           f"{p99:.2f} ms")}}
+                           f"{p99:.2f} ms; an ideal server of this p50 under the "
+                           f"stalls of this machine: {median(ideal):.3g} "
+                           f"({min(ideal):.3g} – {max(ideal):.3g}), and without "
+                           f"any {median(undisturbed):.3g}")}}
+
+    def stalls(self) -> list[Stalls]:
+        """Those of each processor, over as long as a load takes."""
+        return answer([self.where.build / "bin/weft-stalls",
+                       self.seconds])["stalls"]
 
     def threads(self) -> dict:
         """Teams are called as their executors; they are counted while they
