@@ -11,7 +11,7 @@ part="${1:-}"
 case "$part" in
   serve)
     install_packages "" serve
-    build "$root/build" "weft-cli weft-serve weft-replica" \
+    build "$root/build" "weft-cli weft-serve" \
       -DCMAKE_BUILD_TYPE=Release -DWEFT_SERVE=ON
     ;;
   books)

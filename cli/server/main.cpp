@@ -1,143 +1,18 @@
-// weft-serve, which `weft serve` runs: a program of its own, so that the
-// command line needs none of its packages.
-#include <boost/asio/executor_work_guard.hpp>
-#include <csignal>
+// weft-serve: what speaks gRPC, as a program of its own, so that the command
+// line needs none of its packages. `weft serve` runs its part "serve", and
+// `weft market replica --peers` its part "replica".
 #include <fmt/core.h>
-#include <new>
-#include <optional>
-#include <thread>
-#include <vector>
+#include <string_view>
 
-#include "cli/server/options.h"
-
-#include "weft/serve/grpc/grpc_server.h"
-#include "weft/serve/http/listener.h"
-#include "weft/serve/log.h"
-
-namespace weft::cli {
-namespace {
-
-namespace asio = boost::asio;
-
-// Threads that read and write; they end when nothing is left to do.
-class IoThreads {
- public:
-  // asio wakes nobody where it knows of one thread alone.
-  explicit IoThreads(int count) : context(count) {
-    for (int i = 0; i < count; ++i) {
-      threads_.emplace_back([this] { run(); });
-    }
-  }
-  ~IoThreads() {
-    work_.reset();
-    // What clients have not read by now they will not read.
-    context.stop();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  asio::io_context context;
-
- private:
-  // What one connection throws, out of memory say, ends that connection alone.
-  void run() {
-    while (!context.stopped()) {
-      try {
-        context.run();
-      } catch (const std::exception& error) {
-        serve::log("a connection was dropped: {}", error.what());
-      }
-    }
-  }
-
-  asio::executor_work_guard<asio::io_context::executor_type> work_ =
-      asio::make_work_guard(context);
-  std::vector<std::thread> threads_;
-};
-
-// Ends the server before what it answers to goes.
-class Ending {
- public:
-  explicit Ending(serve::Server& server) : server_(server) {}
-  ~Ending() { server_.end(); }
-  Ending(const Ending&) = delete;
-  Ending& operator=(const Ending&) = delete;
-
- private:
-  serve::Server& server_;
-};
-
-sigset_t handled_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    sigaddset(&signals, signal);
-  }
-  return signals;
-}
-
-// Reloads on SIGHUP; returns on the signals that end the server.
-void wait_for_end(serve::Server& server, const sigset_t& signals) {
-  while (true) {
-    int signal = 0;
-    sigwait(&signals, &signal);
-    if (signal != SIGHUP) return;
-    serve::log("SIGHUP: all models are loaded anew");
-    server.repository().reload_all();
-  }
-}
-
-void run(const ServeArguments& arguments) {
-  // All threads inherit the mask, so that signals come where they are waited
-  // for.
-  const sigset_t signals = handled_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  serve::Server server(arguments.server);
-  serve::Routes routes(server);
-  IoThreads io(arguments.http.threads);
-  serve::HttpListener http(io.context, routes, server.metrics(),
-                           arguments.http);
-  std::optional<serve::GrpcServer> grpc;
-  if (arguments.grpc) grpc.emplace(server, *arguments.grpc);
-  const Ending ending(server);
-  server.repository().open(arguments.models);
-  fmt::print("http{}://{}:{}\n", arguments.http.tls.is_wanted() ? "s" : "",
-             arguments.http.address, http.port());
-  if (grpc) fmt::print("grpc://{}:{}\n", arguments.grpc->address, grpc->port());
-  std::fflush(stdout);
-
-  wait_for_end(server, signals);
-  // A second signal ends it at once.
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  serve::log("ending: no more requests are taken");
-  const serve::Time until = serve::Clock::now() + arguments.drain;
-  server.leave();
-  const bool is_closed = http.close(until);
-  if (grpc) grpc->close(until);
-  const bool is_done = server.drain(until);
-  serve::log("ended: {}", is_closed && is_done
-                              ? "every request was answered"
-                              : "requests were left unanswered");
-}
-
-int fail(int code, std::string_view text) {
-  fmt::print(stderr, "weft: {}\n", text);
-  return code;
-}
-
-}  // namespace
-}  // namespace weft::cli
+#include "cli/server/parts.h"
 
 int main(int argc, char** argv) {
-  using weft::cli::fail;
-  try {
-    weft::cli::run(weft::cli::parse_serve_arguments(argc, argv));
-    return 0;
-  } catch (const weft::Error& error) {
-    return fail(2, error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(1, "out of memory");
-  } catch (const std::exception& error) {
-    return fail(1, error.what());
-  }
+  const std::string_view part = argc > 1 ? argv[1] : "";
+  if (part == "serve") return weft::cli::serve_models(argc - 1, argv + 1);
+  if (part == "replica") return weft::cli::keep_replica(argc - 1, argv + 1);
+  fmt::print(stderr,
+             "weft-serve: '{}' is no part of it; weft serve and weft market "
+             "replica run it\n",
+             part);
+  return 2;
 }

@@ -11,7 +11,9 @@ void add_serve(CLI::App& verb) {
   verb.set_help_flag();
   verb.prefix_command();
   verb.callback([&verb] {
-    become("weft-serve", verb.remaining(),
+    std::vector<std::string> words = verb.remaining();
+    words.insert(words.begin(), "serve");
+    become("weft-serve", std::move(words),
            "in a clone bin/weft serve builds it, with the packages that it "
            "needs; a wheel has it that tools/wheel.sh made");
   });

@@ -53,24 +53,20 @@ void keep(const MarketReplicaArguments& arguments, Transport& transport) {
 // gRPC's part is a program of its own beside this one, as its packages are
 // many.
 [[noreturn]] void run_over_grpc(const MarketReplicaArguments& arguments) {
-  std::vector<std::string> words{of_rank(arguments.ledger, arguments.rank),
-                                 "--key",
-                                 of_rank(arguments.key, arguments.rank),
-                                 "--rank",
-                                 std::to_string(arguments.rank),
-                                 "--rounds",
-                                 std::to_string(arguments.rounds),
-                                 "--every",
-                                 fmt::format("{}", arguments.every),
-                                 "--timeout",
-                                 fmt::format("{}", arguments.timeout)};
+  std::vector<std::string> words{
+      "replica",   of_rank(arguments.ledger, arguments.rank),
+      "--key",     of_rank(arguments.key, arguments.rank),
+      "--rank",    std::to_string(arguments.rank),
+      "--rounds",  std::to_string(arguments.rounds),
+      "--every",   fmt::format("{}", arguments.every),
+      "--timeout", fmt::format("{}", arguments.timeout)};
   if (!arguments.meet.empty()) {
     words.insert(words.end(), {"--meet", arguments.meet});
   }
   for (const std::string& peer : arguments.peers) {
     words.insert(words.end(), {"--peers", peer});
   }
-  become("weft-replica", std::move(words),
+  become("weft-serve", std::move(words),
          "bin/weft serve builds it, with the packages that it needs");
 }
 

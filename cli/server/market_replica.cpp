@@ -1,5 +1,4 @@
-// weft-replica, which `weft market replica --peers` runs: a rank that hears the
-// others over gRPC.
+// A rank of a market, which hears the others over gRPC.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -8,6 +7,7 @@
 #include <fmt/core.h>
 #include <thread>
 
+#include "cli/server/parts.h"
 #include "cli/terminal.h"
 
 #include "weft/base/file.h"
@@ -110,7 +110,7 @@ market::GrpcExchangeOptions options_of(const ReplicaArguments& arguments) {
           .timeout = arguments.timeout};
 }
 
-void run(const ReplicaArguments& arguments) {
+void keep(const ReplicaArguments& arguments) {
   const auto key = market::SigningKey::read(arguments.key);
   Ledger ledger = Ledger::open(arguments.ledger);
   market::Market market(ledger);
@@ -125,10 +125,9 @@ void run(const ReplicaArguments& arguments) {
 }
 
 }  // namespace
-}  // namespace weft::cli
 
-int main(int argc, char** argv) {
-  weft::cli::ReplicaArguments arguments;
+int keep_replica(int argc, char** argv) {
+  ReplicaArguments arguments;
   CLI::App app("Keeps a market together with other ranks, over gRPC");
   app.add_option("LEDGER", arguments.ledger)->required();
   app.add_option("--key", arguments.key)->required();
@@ -142,15 +141,17 @@ int main(int argc, char** argv) {
   app.add_option("--meet", arguments.meet);
   try {
     app.parse(argc, argv);
-    weft::cli::run(arguments);
+    keep(arguments);
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
-  } catch (const weft::Error& error) {
+  } catch (const Error& error) {
     fmt::print(stderr, "weft: {}\n", error.what());
-    return error.code() == weft::ErrorCode::kInvalidArgument ? 2 : 1;
+    return error.code() == ErrorCode::kInvalidArgument ? 2 : 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft: {}\n", error.what());
     return 1;
   }
 }
+
+}  // namespace weft::cli
