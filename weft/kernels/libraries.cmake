@@ -35,12 +35,14 @@ elseif(WEFT_LAPACK STREQUAL "reference")
   set(there PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} NO_DEFAULT_PATH REQUIRED)
   find_file(REFERENCE_LAPACK liblapack_pic.a ${there})
   find_file(REFERENCE_BLAS libblas.a PATH_SUFFIXES blas ${there})
-  find_library(GFORTRAN_LIBRARY libgfortran.so.5 ${there})
+  # It calls one function of Fortran's library, which puts two texts together.
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgfortran.a
+    OUTPUT_VARIABLE GFORTRAN_LIBRARY OUTPUT_STRIP_TRAILING_WHITESPACE)
   target_link_libraries(weft_lapack INTERFACE
     ${REFERENCE_LAPACK} ${REFERENCE_BLAS} ${GFORTRAN_LIBRARY})
   # Another LAPACK in the same process, as NumPy's, must not meet this one.
-  target_link_options(weft_lapack INTERFACE
-    -Wl,--exclude-libs,liblapack_pic.a:libblas.a)
+  target_link_options(weft_lapack INTERFACE -Wl,--gc-sections
+    -Wl,--exclude-libs,liblapack_pic.a:libblas.a:libgfortran.a)
 else()
   message(FATAL_ERROR "WEFT_LAPACK: ${WEFT_LAPACK} is neither openblas nor reference")
 endif()

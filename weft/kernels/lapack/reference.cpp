@@ -2,7 +2,9 @@
 // matrices take longer to be factored than by OpenBLAS.
 #include <fmt/core.h>
 #include <lapack.h>
+#include <string_view>
 
+#include "weft/base/error.h"
 #include "weft/kernels/lapack/library.h"
 
 namespace weft {
@@ -14,3 +16,12 @@ std::string lapack_library() {
 }
 
 }  // namespace weft
+
+// LAPACK calls this where an argument has a value that it may not have, which
+// is a defect of ours. Its own function ends the process, and prints by
+// Fortran's library, which nothing else needs.
+extern "C" [[gnu::visibility("hidden")]] void xerbla_(
+    const char* routine, const lapack_int* argument, std::size_t length) {
+  WEFT_CHECK(false, "argument {} of {}", *argument,
+             std::string_view(routine, length));
+}
