@@ -283,14 +283,13 @@ class Measurements:
                 self.load(server, self.seconds, model=model)["rate"]
                 for _ in range(3))
             rate = SHARE_OF_CAPACITY * capacity
-            runs, ideal, undisturbed = [], [], []
-            for _ in range(5):
-                run = self.load(server, self.seconds, rate, model, law)
-                twin = IdealServer.with_median(run["p50"], capacity)
-                due = arrivals(law, rate, self.seconds)
-                runs.append(run)
-                ideal.append(best_tail(twin, due, self.stalls()))
-                undisturbed.append(tail(twin.latencies(due)))
+            measured = [(self.load(server, self.seconds, rate, model, law),
+                         self.stalls()) for _ in range(5)]
+        runs, stalls = zip(*measured)
+        # The least disturbed run tells how long a run of a model takes.
+        twin = IdealServer.with_median(min(run["p50"] for run in runs), capacity)
+        due = arrivals(law, rate, self.seconds)
+        ideal = [best_tail(twin, due, each) for each in stalls]
         ratios = [run["p99"] / run["p50"] for run in runs]
         p50, p99 = (1e3 * median(run[share] for run in runs)
                     for share in ("p50", "p99"))
@@ -300,10 +299,10 @@ class Measurements:
             "note": marked(self.where, f"{computing} of {self.where.threads} "
                            f"threads compute; {rate:,.0f} of {capacity:,.0f} "
                            f"req/s, {LAWS[law]}: p50 {p50:.2f} ms, p99 "
-                           f"{p99:.2f} ms; an ideal server of this p50 under the "
+                           f"{p99:.2f} ms; an ideal server under the "
                            f"stalls of this machine: {median(ideal):.3g} "
                            f"({min(ideal):.3g} – {max(ideal):.3g}), and without "
-                           f"any {median(undisturbed):.3g}")}}
+                           f"any {tail(twin.latencies(due)):.3g}")}}
 
     def stalls(self) -> list[Stalls]:
         """Those of each processor, over as long as a load takes."""
