@@ -5,6 +5,7 @@ wheel_holds.py WHEEL. tools/test_all.sh runs it."""
 import re
 import sys
 import zipfile
+from email.parser import Parser
 
 # Unpacked. Of it oneDNN has 40 (docs/embedding.md).
 MOST_MB = 100
@@ -16,9 +17,24 @@ ONCE = (r"libdnnl", r"libweft\b", r"_weft\.", r"libweft_arrow\.so$")
 NEVER = (r"libopenblas", r"liblapack", r"libblas", r"libpq", r"libarrow", r"libhdf5")
 
 
+# Nothing else comes with it: no second OpenMP, and no library of a vendor.
+DEPENDS = ["numpy"]
+
+
+def depends(wheel: zipfile.ZipFile) -> list[str]:
+    """The names of the packages that pip installs with it."""
+    [metadata] = [name for name in wheel.namelist()
+                  if name.endswith(".dist-info/METADATA")]
+    parsed = Parser().parsestr(wheel.read(metadata).decode())
+    return [re.match(r"[\w.-]+", required)[0]
+            for required in parsed.get_all("Requires-Dist", [])]
+
+
 def main() -> str | None:
     with zipfile.ZipFile(sys.argv[1]) as wheel:
         entries = wheel.infolist()
+        if depends(wheel) != DEPENDS:
+            return f"it depends on {depends(wheel)}, and not on {DEPENDS}"
     names = [entry.filename for entry in entries]
 
     def among(pattern: str) -> list[str]:
