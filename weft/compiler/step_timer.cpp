@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/base/stopwatch.h"
+#include "weft/compiler/caches.h"
 #include "weft/compiler/chunked_kernel.h"
 #include "weft/compiler/part_copies.h"
 #include "weft/compiler/stand_ins.h"
@@ -17,22 +17,6 @@ namespace {
 constexpr double kSecondsPerStep = 4e-3;
 constexpr std::size_t kLeastRuns = 5;
 constexpr std::size_t kMostRuns = 200;
-
-// Reads every cache line, and so puts it into the cache.
-void touch(const Tensor& tensor) {
-  constexpr std::size_t kLine = 64;
-  const auto* bytes = static_cast<const volatile unsigned char*>(tensor.raw());
-  for (std::size_t i = 0; i < tensor.bytes(); i += kLine) {
-    static_cast<void>(bytes[i]);
-  }
-}
-
-// What takes the place of everything else in the caches.
-const Tensor& sweeper() {
-  static const Tensor bytes =
-      stand_in({DType::kU8, {static_cast<Dim>(2 * last_level_cache_bytes())}});
-  return bytes;
-}
 
 class Operands {
  public:
@@ -88,12 +72,26 @@ class Operands {
 
   void cool() const {
     if (std::ranges::none_of(states_, &OperandState::is_cold)) return;
-    touch(sweeper());
+    const bool is_swept = must_sweep();
+    if (is_swept) sweep_caches();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!states_[i].is_cold) touch(inputs_[i]);
+      if (!states_[i].is_cold) {
+        touch(inputs_[i]);
+      } else if (!is_swept) {
+        evict(inputs_[i]);
+      }
     }
     for (const Tensor& tensor : outputs_) touch(tensor);
     touch(scratch_);
+  }
+
+  // What a kernel has packed of a known operand lies where only a sweep reaches
+  // it.
+  bool must_sweep() const {
+    return !can_evict() ||
+           std::ranges::any_of(states_, [](const OperandState& state) {
+             return state.is_cold && state.is_known;
+           });
   }
 
   const std::vector<OperandState>& states_;

@@ -29,9 +29,9 @@ struct MeasuredTime {
 };
 
 // Prepares the step, as a plan would, and runs it on operands of its types for
-// some milliseconds. Where some are cold, the caches are swept before each run,
-// and what is warm is read again. Throws Error(kUnsupported) where no kernel
-// takes the step.
+// some milliseconds. What is cold is evicted from the caches before each run,
+// or they are swept where that cannot be told, and what is warm is read again.
+// Throws Error(kUnsupported) where no kernel takes the step.
 MeasuredTime time_step(const Function& function, const PlanStep& step,
                        const std::vector<OperandState>& states);
 
