@@ -50,18 +50,23 @@ double units_between(float actual, double exact) {
                                          : actual == static_cast<float>(exact);
     return agree ? 0 : HUGE_VAL;
   }
-  const double step = std::nextafter(near, HUGE_VALF) - near;
+  // What std::nextafter() says, in a fraction of its time.
+  const auto next =
+      std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + 1);
+  const double step = next - near;
   const double units = std::fabs(actual - exact) / step;
   return std::isnan(units) ? HUGE_VAL : units;
 }
 
 void expect_within(double units, const Tensor& x, const Value& y,
                    double (*exact)(double)) {
+  const float* numbers = x.data<float>();
+  const Tensor results = y.tensor();
+  const float* actual = results.data<float>();
   for (Dim i = 0; i < x.size(); ++i) {
-    const double wanted = exact(x.item(i));
-    const auto actual = static_cast<float>(y.tensor().item(i));
-    ASSERT_LE(units_between(actual, wanted), units)
-        << "of " << x.item(i) << ": " << actual << ", not " << wanted;
+    const double wanted = exact(numbers[i]);
+    if (units_between(actual[i], wanted) <= units) continue;
+    FAIL() << "of " << numbers[i] << ": " << actual[i] << ", not " << wanted;
   }
 }
 
@@ -92,12 +97,15 @@ TEST(Trigonometry, AnglesOfPointsEverywhere) {
     const Tensor b = Tensor::empty(a.type());
     std::reverse_copy(a.data<float>(), a.data<float>() + kCount,
                       b.data<float>());
-    const Value angle = atan2(Value(a), Value(b));
+    const Tensor angles = atan2(Value(a), Value(b)).tensor();
+    const float* ys = a.data<float>();
+    const float* xs = b.data<float>();
+    const float* actual = angles.data<float>();
     for (Dim i = 0; i < kCount; ++i) {
-      const double exact = std::atan2(a.item(i), b.item(i));
-      ASSERT_LE(
-          units_between(static_cast<float>(angle.tensor().item(i)), exact), 4)
-          << "of " << a.item(i) << " and " << b.item(i);
+      const double exact =
+          std::atan2(static_cast<double>(ys[i]), static_cast<double>(xs[i]));
+      ASSERT_LE(units_between(actual[i], exact), 4)
+          << "of " << ys[i] << " and " << xs[i];
     }
   }
 }
