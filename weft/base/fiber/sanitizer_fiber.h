@@ -35,10 +35,13 @@ class SanitizerFiber {
  public:
   SanitizerFiber(const void* bottom, std::size_t bytes)
       : bottom_(bottom), bytes_(bytes) {}
+  // The memory may be given to somebody else, as a file that is mapped.
+  ~SanitizerFiber() { forget_frames(); }
+  SanitizerFiber(const SanitizerFiber&) = delete;
+  SanitizerFiber& operator=(const SanitizerFiber&) = delete;
 
-  // What a body that was given up left poisoned is no frame any more.
   void restart() {
-    ASAN_UNPOISON_MEMORY_REGION(bottom_, bytes_);
+    forget_frames();
     inside_ = nullptr;
   }
   void enter() { __sanitizer_start_switch_fiber(&host_, bottom_, bytes_); }
@@ -54,6 +57,9 @@ class SanitizerFiber {
   }
 
  private:
+  // What a body that was given up left poisoned is no frame any more.
+  void forget_frames() { ASAN_UNPOISON_MEMORY_REGION(bottom_, bytes_); }
+
   const void* bottom_;
   std::size_t bytes_;
   void* inside_ = nullptr;
