@@ -59,6 +59,10 @@ function(weft_grpc_service target proto)
     ${generated}/${name}.grpc.pb.cc ${generated}/${name}.pb.h
     ${generated}/${name}.grpc.pb.h)
   target_include_directories(${target} SYSTEM PUBLIC ${generated})
+  if("thread" IN_LIST WEFT_SANITIZE)
+    target_include_directories(${target} SYSTEM BEFORE PUBLIC
+      ${CMAKE_SOURCE_DIR}/cmake/thread_sanitizer)
+  endif()
   # Their headers are the system's, and their flags would not go with ours, with
   # which headers are precompiled.
   target_link_libraries(${target} PRIVATE weft_grpc)
