@@ -140,6 +140,56 @@ TEST(LoopGroups, ReadsConcatenationsInParts) {
             "concat\nrelu\n");
 }
 
+// So they read columns that would be cut out of a value.
+TEST(LoopGroups, ReadsColumnsWhereTheyAre) {
+  EXPECT_EQ(
+      steps_of(
+          R"(func @f(%0: f32[8, 6], %1: f32[8, 4], %2: f32[8, 4]) -> (f32[8, 4], f32[8, 4]) {
+    %3 = slice(%0) {begin = [0, 1], end = [8, 5]} : f32[8, 4]
+    %4 = multiply(%3, %1) : f32[8, 4]
+    %5 = sum(%4) {axes = [0]} : f32[4]
+    %6 = multiply(%3, %5) : f32[8, 4]
+    return %4, %6
+  })"),
+      "slice multiply sum\nslice multiply\n");
+  EXPECT_EQ(steps_of(
+                R"(func @f(%0: f32[8, 6]) -> (f32[8, 3]) {
+    %1, %2 = split(%0) {sizes = [3, 3], axis = 1} : f32[8, 3], f32[8, 3]
+    %3 = sigmoid(%1) : f32[8, 3]
+    %4 = multiply(%3, %2) : f32[8, 3]
+    return %4
+  })"),
+            "split sigmoid multiply\n");
+  // A product needs them in rows of their own, and a loop over more elements
+  // would cut them out many times over.
+  EXPECT_EQ(
+      steps_of(
+          R"(func @f(%0: f32[8, 6], %1: f32[4, 3]) -> (f32[8, 4], f32[8, 3]) {
+    %2 = slice(%0) {begin = [0, 1], end = [8, 5]} : f32[8, 4]
+    %3 = relu(%2) : f32[8, 4]
+    %4 = matmul(%2, %1) : f32[8, 3]
+    return %3, %4
+  })"),
+      "slice\nrelu\nmatmul\n");
+  EXPECT_EQ(steps_of(
+                R"(func @f(%0: f32[8, 6], %1: f32[5, 8, 4]) -> (f32[5, 8, 4]) {
+    %2 = slice(%0) {begin = [0, 1], end = [8, 5]} : f32[8, 4]
+    %3 = add(%1, %2) : f32[5, 8, 4]
+    return %3
+  })"),
+            "slice\nadd\n");
+  // Rows are one run, and every second column is none.
+  EXPECT_EQ(steps_of(
+                R"(func @f(%0: f32[8, 6]) -> (f32[2, 6], f32[8, 3]) {
+    %1 = slice(%0) {begin = [2, 0], end = [4, 6]} : f32[2, 6]
+    %2 = relu(%1) : f32[2, 6]
+    %3 = slice(%0) {begin = [0, 0], end = [8, 6], steps = [1, 2]} : f32[8, 3]
+    %4 = relu(%3) : f32[8, 3]
+    return %2, %4
+  })"),
+            "slice\nrelu\nslice\nrelu\n");
+}
+
 // What an op's entry says that it costs decides: 24 additions an element are
 // worth the memory that they save.
 TEST(LoopGroups, ComputesAgainWhatCostsLittle) {

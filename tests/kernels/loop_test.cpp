@@ -142,6 +142,24 @@ Tensor columns_of(const Tensor& x, Dim first, Dim width) {
   return part;
 }
 
+// The value of which `x` is these columns; all others are of bytes 0x7f.
+Tensor among_others(const Tensor& x, const LoopProgram::Columns& columns) {
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = columns.row;
+  const Tensor whole = Tensor::empty({x.dtype(), shape});
+  std::memset(whole.raw(), 0x7f, whole.bytes());
+  const auto bytes = [&](Dim count) {
+    return static_cast<std::size_t>(count) * size_of(x.dtype());
+  };
+  const auto* from = static_cast<const std::byte*>(x.raw());
+  auto* to = static_cast<std::byte*>(whole.raw()) + bytes(columns.first);
+  for (std::size_t done = 0; done < x.bytes(); done += bytes(columns.width)) {
+    std::memcpy(to, from + done, bytes(columns.width));
+    to += bytes(columns.row);
+  }
+  return whole;
+}
+
 // A loop with random operands, and what it makes of them.
 class Runner {
  public:
@@ -149,7 +167,7 @@ class Runner {
     std::uint64_t drawn = 0;
     for (const auto& input : program_.inputs) {
       if (input.immediate) continue;
-      widths_.push_back(input.widths);
+      columns_.push_back(input.columns);
       const Tensor x = Tensor::empty(input.type);
       const RandomStream random{7, 0, static_cast<std::uint32_t>(drawn++)};
       dispatch(input.type.dtype, [&]<class T>(T) {
@@ -186,12 +204,13 @@ class Runner {
         x = x.clone();
         outputs[static_cast<std::size_t>(overwritten->second)] = x;
       }
-      if (widths_[i].empty()) sources.push_back(x.raw());
+      if (columns_[i].empty()) sources.push_back(x.raw());
       Dim first = 0;
-      for (const Dim width : widths_[i]) {
-        parts.push_back(columns_of(x, first, width));
+      for (const LoopProgram::Columns& columns : columns_[i]) {
+        parts.push_back(
+            among_others(columns_of(x, first, columns.width), columns));
         sources.push_back(parts.back().raw());
-        first += width;
+        first += columns.width;
       }
     }
     for (const Tensor& y : outputs) targets.push_back(y.raw());
@@ -205,7 +224,7 @@ class Runner {
 
  private:
   LoopProgram program_;
-  std::vector<std::vector<std::int64_t>> widths_;  // by input
+  std::vector<std::vector<LoopProgram::Columns>> columns_;  // by input
   std::vector<Tensor> inputs_;
 };
 
@@ -370,13 +389,21 @@ TEST(Loops, ReadColumnsOfAnyShape) {
   }
 }
 
-// Values that lie side by side give the bits of one that has their columns,
-// whatever their widths, wherever tiles begin.
-TEST(Loops, ReadColumnsOfSeveralValues) {
-  for (const auto& widths : std::vector<std::vector<std::int64_t>>{
-           {3, 40, 1}, {64, 64}, {16, 0, 700}, {1100, 5}}) {
+// Columns that are read side by side give the bits of one value that has them,
+// whatever their number, wherever they begin in rows, wherever tiles begin.
+TEST(Loops, ReadColumnsOfOneOrSeveralValues) {
+  for (const auto& parts : std::vector<std::vector<LoopProgram::Columns>>{
+           {{3, 3}, {40, 40}, {1, 1}},
+           {{64, 64}, {64, 64}},
+           {{16, 16}, {0, 0}, {700, 700}},
+           {{1100, 1100}, {5, 5}},
+           {{12, 216}},
+           {{1, 7, 6}},
+           {{204, 216}},
+           {{1100, 1300, 100}},
+           {{24, 30, 3}, {7, 7}}}) {
     Dim columns = 0;
-    for (const Dim width : widths) columns += width;
+    for (const LoopProgram::Columns& part : parts) columns += part.width;
     const Shape shape{7, 9, columns};
     for (const auto& [type, dtype] : {std::pair{TileType::kF32, DType::kF32},
                                       {TileType::kF32, DType::kBF16},
@@ -396,7 +423,7 @@ TEST(Loops, ReadColumnsOfSeveralValues) {
       program.outputs.push_back({4, {own, shape}});
       program.outputs.push_back({4, {own, {columns}}, true});
       const LoopProgram whole = program;
-      program.inputs[0].widths = widths;
+      program.inputs[0].columns = parts;
       for (const bool may_generate : {true, false}) {
         const auto expected = Runner(whole).run({may_generate});
         const auto found = Runner(program).run({may_generate});

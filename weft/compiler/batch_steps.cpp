@@ -166,10 +166,7 @@ double BatchSteps::example_bytes(const StepList& parts) const {
 }
 
 double BatchSteps::moved_alone(std::size_t i) const {
-  double sum = 0;
-  for (const ValueId id : steps_[i].inputs) sum += bytes(id);
-  for (const ValueId id : steps_[i].outputs) sum += bytes(id);
-  return sum;
+  return moved_bytes(function_, steps_[i]);
 }
 
 }  // namespace weft

@@ -229,11 +229,20 @@ bool LoopGroups::is_read_in_parts(ValueId value) const {
       !operands_in_result(function_, node).empty()) {
     return false;
   }
-  return std::ranges::all_of(readers_[static_cast<std::size_t>(value)],
-                             [&](NodeId reader) {
-                               return reader >= 0 && is_loop_node(reader) &&
-                                      loop_shape(reader) == shape;
-                             });
+  return is_for_whole_loops(value);
+}
+
+std::optional<ColumnRange> LoopGroups::read_columns(ValueId value) const {
+  return is_for_whole_loops(value) ? columns_of(function_, value)
+                                   : std::nullopt;
+}
+
+bool LoopGroups::is_for_whole_loops(ValueId value) const {
+  return std::ranges::all_of(
+      readers_[static_cast<std::size_t>(value)], [&](NodeId reader) {
+        return reader >= 0 && is_loop_node(reader) &&
+               loop_shape(reader) == function_.type(value).shape;
+      });
 }
 
 std::vector<NodeId> LoopGroups::members(int group) const {

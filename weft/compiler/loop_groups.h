@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "weft/compiler/columns.h"
 #include "weft/compiler/group_order.h"
 #include "weft/graph/function.h"
 #include "weft/kernels/loop/tile_functions.h"
@@ -45,6 +46,9 @@ class LoopGroups {
   // True if `value` is a concatenation of columns that loops over all of it
   // alone read: they read its operands, and it need not be made.
   bool is_read_in_parts(ValueId value) const;
+  // Whose columns `value` is, if only loops over all of it read it: they read
+  // that value, and what they read need not be cut out of it.
+  std::optional<ColumnRange> read_columns(ValueId value) const;
   // True if `group` computes `value` itself instead of reading it.
   bool computes(int group, ValueId value) const;
   // True if the value has to be in memory for somebody.
@@ -63,6 +67,7 @@ class LoopGroups {
   void choose_stored();
   void decide(ValueId value);
   Leaves leaves_of(const Node& node) const;
+  bool is_for_whole_loops(ValueId value) const;
   double bytes(ValueId value) const;
   NodeId producer(ValueId value) const { return function_.value(value).node; }
   // Loops of other elements, or in other numbers, are not the same.

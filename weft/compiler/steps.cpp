@@ -40,6 +40,9 @@ class LoopBuilder {
     // They were written as they were needed; people read them in the order of
     // the function.
     std::sort(step.nodes.begin(), step.nodes.end());
+    // Several parts of a split may be read.
+    step.nodes.erase(std::unique(step.nodes.begin(), step.nodes.end()),
+                     step.nodes.end());
     step.inputs = inputs_;
     step.outputs = outputs_;
     step.loop_inputs = loop_inputs_;
@@ -74,6 +77,9 @@ class LoopBuilder {
     program_.inputs.push_back({function_.type(source), immediate});
     if (immediate) return;
     if (groups_.is_read_in_parts(value)) return add_parts(value);
+    if (const auto range = groups_.read_columns(value)) {
+      return add_columns(value, *range);
+    }
     read(source);
   }
 
@@ -82,10 +88,22 @@ class LoopBuilder {
     const NodeId id = function_.value(value).node;
     nodes_.push_back(id);
     for (const ValueId part : function_.node(id).inputs) {
-      program_.inputs.back().widths.push_back(
-          function_.type(part).shape.back());
+      const Dim width = columns_in(part);
+      program_.inputs.back().columns.push_back({width, width});
       read(part);
     }
+  }
+
+  // So are columns that would be cut out of a value.
+  void add_columns(ValueId value, const ColumnRange& range) {
+    nodes_.push_back(function_.value(value).node);
+    program_.inputs.back().columns = {
+        {columns_in(value), columns_in(range.whole), range.first}};
+    read(range.whole);
+  }
+
+  Dim columns_in(ValueId value) const {
+    return function_.type(value).shape.back();
   }
 
   void read(ValueId value) {
@@ -220,6 +238,20 @@ std::vector<PlanStep> unordered_steps(const Function& function) {
   return steps;
 }
 
+// How much of an input a step reads: a loop may read some columns of it.
+double part_read(const PlanStep& step, std::size_t input) {
+  if (!step.loop) return 1;
+  const std::size_t number = step.loop_inputs[input];
+  const auto& columns = step.loop->inputs[number].columns;
+  if (columns.empty()) return 1;
+  // The values of one input of the program follow each other.
+  const auto first = std::ranges::find(step.loop_inputs, number);
+  const auto& part = columns[input - static_cast<std::size_t>(
+                                         first - step.loop_inputs.begin())];
+  if (part.width == part.row) return 1;
+  return static_cast<double>(part.width) / static_cast<double>(part.row);
+}
+
 // Drops steps whose every result is read by nobody: a broadcast or a constant
 // that all its readers took inside.
 void drop_unread(const Function& function, std::vector<PlanStep>& steps) {
@@ -334,8 +366,9 @@ std::vector<PlanStep> form_steps(const Function& function, bool fuse) {
 
 double moved_bytes(const Function& function, const PlanStep& step) {
   double bytes = 0;
-  for (const ValueId id : step.inputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    bytes += static_cast<double>(function.type(step.inputs[i]).bytes()) *
+             part_read(step, i);
   }
   for (const ValueId id : step.outputs) {
     bytes += static_cast<double>(function.type(id).bytes());

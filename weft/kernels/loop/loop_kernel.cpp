@@ -178,11 +178,11 @@ void LoopKernel::classify_inputs() {
     if (input.immediate) {
       operand.access = Access::kConstant;
       operand.immediate = *input.immediate;
-    } else if (!input.widths.empty()) {
-      operand.access = Access::kJoined;
-      operand.widths = input.widths;
+    } else if (!input.columns.empty()) {
+      operand.access = Access::kColumns;
+      operand.columns = input.columns;
       operand.pointer = pointer;
-      pointer += static_cast<int>(input.widths.size());
+      pointer += static_cast<int>(input.columns.size());
     } else {
       operand.pointer = pointer++;
       const std::int64_t count = input.type.shape.num_elements();
@@ -228,6 +228,8 @@ void LoopKernel::choose_tile() {
   };
   for (const Operand& operand : operands_) {
     if (operand.access == Access::kPeriodic) note(operand.period);
+    // Columns are taken of whole rows, or within one.
+    if (operand.access == Access::kColumns) note(program_.shape.back());
   }
   const bool has_row = std::any_of(
       operands_.begin(), operands_.end(),

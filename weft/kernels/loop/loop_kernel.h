@@ -34,8 +34,8 @@ class LoopKernel : public PreparedKernel {
  public:
   explicit LoopKernel(LoopProgram program, const LoopOptions& options = {});
 
-  // Buffers: the inputs without an immediate, in order, those that lie side by
-  // side one by one; the outputs.
+  // Buffers: the inputs without an immediate, in order, those that are read
+  // side by side one by one; the outputs.
   void run(const KernelBuffers& buffers) noexcept override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   // Whether machine code was generated.
@@ -57,7 +57,7 @@ class LoopKernel : public PreparedKernel {
     kPeriodic,  // element i is element i % period: a suffix of the shape
     kRow,       // a row of the last axis has one value: code alone reads it so
     kStrided,   // any other broadcast
-    kJoined,    // columns of several values that lie side by side
+    kColumns,   // columns of one or several values, side by side
   };
   struct Operand {
     Access access = Access::kFull;
@@ -68,7 +68,8 @@ class LoopKernel : public PreparedKernel {
     double immediate = 0;
     bool is_read_by_call = false;
     std::array<std::int64_t, Shape::kMaxRank> strides{};
-    std::vector<std::int64_t> widths;  // of kJoined, from `pointer` on
+    // Of kColumns; their pointers are those from `pointer` on.
+    std::vector<LoopProgram::Columns> columns;
   };
   struct Result {
     int buffer = -1;  // tile buffer, or
@@ -113,9 +114,9 @@ class LoopKernel : public PreparedKernel {
                         std::int64_t row) const noexcept;
   void fill_strided(const Operand& operand, const void* source, std::byte* tile,
                     std::int64_t start, std::int64_t size) const noexcept;
-  void fill_joined(const Operand& operand, const KernelBuffers& buffers,
-                   std::byte* tile, std::int64_t start,
-                   std::int64_t size) const noexcept;
+  void fill_columns(const Operand& operand, const KernelBuffers& buffers,
+                    std::byte* tile, std::int64_t start,
+                    std::int64_t size) const noexcept;
   void store_streamed(const Worker& worker, std::int64_t start,
                       std::int64_t size) const noexcept;
   void* target_of(const Worker& worker, std::size_t output,

@@ -1,8 +1,9 @@
 // Tiles of operands that are no run of memory: what is broadcast, and columns
-// of several values.
+// of values.
 #include <algorithm>
 
 #include "weft/kernels/loop/loop_kernel.h"
+#include "weft/kernels/loop/tile_columns.h"
 #include "weft/kernels/loop/tile_places.h"
 
 namespace weft {
@@ -46,30 +47,32 @@ void LoopKernel::fill_strided(const Operand& operand, const void* source,
   }
 }
 
-// Walks the tile in runs along the last axis, each of which lies in one of the
-// values.
-void LoopKernel::fill_joined(const Operand& operand,
-                             const KernelBuffers& buffers, std::byte* tile,
-                             std::int64_t start,
-                             std::int64_t size) const noexcept {
-  const std::int64_t columns = program_.shape.back();
-  std::int64_t row = start / columns;
-  std::int64_t column = start % columns;  // of the value
-  std::size_t part = 0;
-  while (column >= operand.widths[part]) column -= operand.widths[part++];
-  for (std::int64_t done = 0; done < size;) {
-    const std::int64_t width = operand.widths[part];
-    const std::int64_t run = std::min(size - done, width - column);
+// Takes the rows of a tile part by part: a tile that has several rows has whole
+// ones (choose_tile()).
+void LoopKernel::fill_columns(const Operand& operand,
+                              const KernelBuffers& buffers, std::byte* tile,
+                              std::int64_t start,
+                              std::int64_t size) const noexcept {
+  const std::int64_t row_size = program_.shape.back();
+  const std::int64_t row = start / row_size;
+  const std::int64_t begin = start % row_size;
+  const std::int64_t end = begin + std::min(size, row_size);
+  const std::int64_t rows = std::max<std::int64_t>(1, size / row_size);
+  std::int64_t part_begin = 0;
+  for (std::size_t part = 0; part < operand.columns.size(); ++part) {
+    const LoopProgram::Columns& columns = operand.columns[part];
+    const std::int64_t first = std::max(begin, part_begin);
+    const std::int64_t last = std::min(end, part_begin + columns.width);
     void* source =
         buffers.inputs[static_cast<std::size_t>(operand.pointer) + part];
-    load_tile(operand.dtype,
-              element(source, operand.dtype, row * width + column),
-              element(tile, own_, done), run, program_.type);
-    done += run;
-    column = 0;
-    if (++part < operand.widths.size()) continue;
-    part = 0;
-    ++row;
+    const std::int64_t place =
+        row * columns.row + columns.first + first - part_begin;
+    if (first < last) {
+      load_columns(operand.dtype, element(source, operand.dtype, place),
+                   element(tile, own_, first - begin),
+                   {rows, last - first, columns.row, row_size}, program_.type);
+    }
+    part_begin += columns.width;
   }
 }
 

@@ -14,12 +14,19 @@
 namespace weft {
 
 struct LoopProgram {
+  // Columns of a value whose rows may have others too.
+  struct Columns {
+    std::int64_t width;
+    std::int64_t row;        // all columns of a row of the value
+    std::int64_t first = 0;  // where those that are read begin there
+  };
   struct Input {
     TensorType type;                  // broadcasts to `shape`
     std::optional<double> immediate;  // a known scalar: takes no pointer
-    // How wide values are that lie side by side along the last axis. Each has a
-    // pointer; `type` is that of all of them together, and has the whole shape.
-    std::vector<std::int64_t> widths = {};
+    // What is read side by side along the last axis: all of several values, or
+    // some columns of one. Each has a pointer, to the value; `type` is that of
+    // all columns together, and has the whole shape.
+    std::vector<Columns> columns = {};
   };
   struct Instruction {
     TileFunction function;

@@ -194,8 +194,8 @@ void LoopKernel::fill_buffers(Worker& worker, std::int64_t start,
     if (operand.access == Access::kFull) {
       load_tile(operand.dtype, element(source, operand.dtype, start), buffer,
                 size, program_.type);
-    } else if (operand.access == Access::kJoined) {
-      fill_joined(operand, worker.buffers, buffer, start, size);
+    } else if (operand.access == Access::kColumns) {
+      fill_columns(operand, worker.buffers, buffer, start, size);
     } else if (operand.access == Access::kStrided) {
       fill_strided(operand, source, buffer, start, size);
     } else if (operand.period > most_) {
