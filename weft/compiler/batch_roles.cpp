@@ -55,6 +55,13 @@ bool keeps_examples(const Function& function, const Node& node) {
          (steps.empty() || steps[0] == 1);
 }
 
+// Sums of chunks are added in the dtype of the result, which narrow ones are
+// too coarse for.
+bool may_be_cut(BatchRoles::Result result, DType dtype) {
+  return result == BatchRoles::kEach || dtype == DType::kF32 ||
+         dtype == DType::kF64;
+}
+
 std::optional<BatchRoles> roles_of_node(const Function& function,
                                         const Node& node) {
   const auto found = op_roles().find(node.op);
@@ -71,6 +78,9 @@ std::optional<BatchRoles> roles_of_node(const Function& function,
   const auto& results = found->second.results;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     roles.results.push_back(results[std::min(i, results.size() - 1)]);
+    if (!may_be_cut(roles.results[i], function.type(node.outputs[i]).dtype)) {
+      return std::nullopt;
+    }
   }
   return roles;
 }
@@ -88,13 +98,11 @@ std::optional<BatchRoles> roles_of_loop(const PlanStep& step) {
         is_each(program.inputs[input].type.shape, program.shape));
   }
   for (const LoopProgram::Output& output : program.outputs) {
-    // Sums of chunks are added in the dtype of the result.
-    if (output.is_sum && output.type.dtype != DType::kF32 &&
-        output.type.dtype != DType::kF64) {
-      return std::nullopt;
-    }
     roles.results.push_back(output.is_sum ? BatchRoles::kSum
                                           : BatchRoles::kEach);
+    if (!may_be_cut(roles.results.back(), output.type.dtype)) {
+      return std::nullopt;
+    }
   }
   return roles;
 }
