@@ -65,7 +65,7 @@ class RandomGraph {
     const Value x = any();
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];
-    switch (below(18)) {
+    switch (below(19)) {
       case 0:
         return tanh(x);
       case 1:
@@ -102,6 +102,8 @@ class RandomGraph {
         return row_of(x);
       case 16:
         return twice_by_one_matrix(x);
+      case 17:
+        return added_by_columns(x);
       default:
         return reshape(broadcast_to(x, x.shape()), {rows, columns});
     }
@@ -177,6 +179,18 @@ class RandomGraph {
     return concat(std::vector{slice_axis(x, axis, cut, size),
                               slice_axis(x, axis, 0, cut)},
                   axis);
+  }
+
+  // Two values, some columns after the others.
+  Value added_by_columns(const Value& x) {
+    const Dim columns = x.shape()[1];
+    const Dim cut = below(static_cast<std::size_t>(columns));
+    const Value y = sigmoid(x);
+    const auto added = [&](Dim begin, Dim end) {
+      return slice_axis(x, 1, begin, end) + slice_axis(y, 1, begin, end);
+    };
+    if (cut == 0) return x;
+    return concat(std::vector{added(0, cut), added(cut, columns)}, 1);
   }
 
   static Value moments_of_joined(const Value& x) {

@@ -1,6 +1,7 @@
 #include "weft/compiler/batch_norm_form.h"
 
 #include <algorithm>
+#include <array>
 
 #include "weft/base/error.h"
 #include "weft/compiler/pass.h"
@@ -14,7 +15,9 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kPartsPass = "moments_of_parts";
+// What is done with a concatenation's parts, forward and backward.
+constexpr std::array<std::string_view, 2> kPartsPasses = {"moments_of_parts",
+                                                          "sum_before_slices"};
 
 // The mean in one pass, and the mean of squares about it in another.
 std::optional<std::vector<Value>> two_passes(Rewriter& rewriter,
@@ -100,7 +103,7 @@ Function in_form(const Function& function, BatchNormForm form) {
 std::vector<std::string> passes_without(std::vector<std::string> without,
                                         BatchNormForm form) {
   if (form != BatchNormForm::kAuto && form != BatchNormForm::kIcf) {
-    without.emplace_back(kPartsPass);
+    without.insert(without.end(), kPartsPasses.begin(), kPartsPasses.end());
   }
   return without;
 }

@@ -23,7 +23,8 @@ enum class BatchNormForm {
   kMvf,   // mean and variance take one pass
   kBnff,  // statistics are taken, and values normalised, chunk by chunk beside
           // the convolutions (compiler/chunks.h)
-  kIcf,   // statistics of a concatenation are those of its parts
+  kIcf,   // statistics of a concatenation are those of its parts, and gradients
+          // of several concatenations are added up before they are cut
 };
 
 // "auto", "none", "rcf", "mvf", "bnff", "icf"; in the order above.
