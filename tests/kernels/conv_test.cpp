@@ -77,6 +77,26 @@ TEST(ConvKernel, GradientOfMixedWeightsIsF32) {
   agrees_with_reference("conv2d_weight_gradient", kKernel, sample, 1e-5);
 }
 
+TEST(ConvKernel, WindowsOfOnePixelAreProducts) {
+  const char* kernel = "onednn:pixel_product";
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    OpSample sample =
+        big({2, 7, 8, 24}, {1, 1, 24, 40}, {1, 1}, {0, 0, 0, 0}, 1, dtype);
+    EXPECT_TRUE(agrees_with_reference("conv2d", kernel, sample, 1e-5));
+    sample.inputs.push_back({{dtype, {40}}});
+    sample.attributes.set("activation", "relu");
+    EXPECT_TRUE(agrees_with_reference("conv2d", kernel, sample, 1e-5));
+  }
+  // As many pixels come out as go in, but others.
+  for (const auto& [stride, padding] : {std::pair{2, 2}, {1, 1}, {2, 0}}) {
+    const OpSample sample = big({1, 4, 4, 8}, {1, 1, 8, 8}, {stride, stride},
+                                {padding, padding, padding, padding}, 1);
+    EXPECT_EQ(
+        candidate("conv2d", kernel).declines(Call("conv2d", sample).get()),
+        "makes a pixel of each pixel");
+  }
+}
+
 TEST(ConvKernel, SaysWhyItDeclines) {
   const OpSample sample =
       big({1, 4, 4, 2}, {3, 3, 2, 2}, {1, 1}, {0, 0, 0, 0}, 1, DType::kF64);

@@ -114,7 +114,8 @@ void register_library_conv(KernelRegistry& kernels) {
                .name = "onednn:convolution",
                .rank = 10,
                .declines = conv_declines,
-               .prepare = prepare_conv});
+               .prepare = prepare_conv,
+               .competes = true});
   kernels.add({.op = "conv2d_input_gradient",
                .name = "onednn:convolution",
                .rank = 10,

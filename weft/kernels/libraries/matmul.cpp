@@ -1,4 +1,5 @@
-// Matrix products by oneDNN's primitive.
+#include "weft/kernels/libraries/matmul.h"
+
 #include <optional>
 
 #include "weft/kernels/cpu/product.h"
@@ -18,7 +19,9 @@ std::optional<std::string> matmul_declines(const OpCall& call) {
   return std::nullopt;
 }
 
-std::unique_ptr<PreparedKernel> prepare_matmul(const OpCall& call) {
+}  // namespace
+
+std::unique_ptr<PreparedKernel> prepare_library_matmul(const OpCall& call) {
   const Product product(call);
   const int rank = product.y.shape.rank();
   const auto a = onednn::matrix(product.a, rank, product.transpose_a);
@@ -55,14 +58,12 @@ std::unique_ptr<PreparedKernel> prepare_matmul(const OpCall& call) {
   return program;
 }
 
-}  // namespace
-
 void register_library_matmul(KernelRegistry& kernels) {
   kernels.add({.op = "matmul",
                .name = "onednn:matmul",
                .rank = 10,
                .declines = matmul_declines,
-               .prepare = prepare_matmul,
+               .prepare = prepare_library_matmul,
                .competes = true});
 }
 
