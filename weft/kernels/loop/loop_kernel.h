@@ -68,7 +68,7 @@ class LoopKernel : public PreparedKernel {
     double immediate = 0;
     bool is_read_by_call = false;
     std::array<std::int64_t, Shape::kMaxRank> strides{};
-    // Of kColumns; their pointers are those from `pointer` on.
+    // What kColumns reads; its pointers are those from `pointer` on.
     std::vector<LoopProgram::Columns> columns;
   };
   struct Result {
