@@ -248,7 +248,6 @@ double part_read(const PlanStep& step, std::size_t input) {
   const auto first = std::ranges::find(step.loop_inputs, number);
   const auto& part = columns[input - static_cast<std::size_t>(
                                          first - step.loop_inputs.begin())];
-  if (part.width == part.row) return 1;
   return static_cast<double>(part.width) / static_cast<double>(part.row);
 }
 

@@ -7,10 +7,10 @@
 // al., "Restructuring batch normalization to accelerate CNN training", MLSys
 // 2019: inter-composite-layer fusion, backward).
 //
-// As many numbers are added as before, and each gradient is written once: there
-// is no case in which it does not pay. Few columns of a wide value are not read
-// any more, which takes whole lines of the cache, and no layer's gradient waits
-// for that of the first.
+// As many numbers are added as before, and each gradient is written once, so
+// that the pass has no guard by price. Few columns of a wide value are not read
+// any more, which takes whole lines of the cache, and the gradients of all
+// layers no longer stay until the first one has its own.
 #include <algorithm>
 #include <array>
 
