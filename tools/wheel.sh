@@ -22,6 +22,7 @@ if [[ -z "$plain" ]]; then
   "$folder/tools/bin/pip" wheel --quiet --no-deps -w "$folder/plain" \
     --config-settings cmake.define.WEFT_SHARED=ON \
     --config-settings cmake.define.WEFT_SERVE=ON \
+    --config-settings cmake.define.WEFT_GRPC=static \
     --config-settings cmake.define.WEFT_LAPACK=reference "$root"
   plain="$(echo "$folder"/plain/*.whl)"
 fi
