@@ -22,6 +22,30 @@ TEST(PoolKernel, AgreesOnManyChannels) {
   }
 }
 
+// Windows that overlap, that tile, and that leave pixels out, with a channel
+// count of four vectors, one, and a part.
+TEST(PoolKernel, SumsWhatEachWindowHasForAPixel) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const std::int64_t stride : {1, 2, 3, 4}) {
+      const Attributes window = {{"window", Integers{3, 3}},
+                                 {"strides", Integers{stride, stride}},
+                                 {"padding", Integers{1, 1, 1, 1}}};
+      const Call pool("max_pool", {{{{dtype, {2, 11, 10, 90}}}}, window});
+      const std::span<const TensorType> pooled = pool.get().outputs;
+      Attributes shaped = window;
+      shaped.set("shape", Shape{2, 11, 10, 90});
+      const double tolerance = dtype == DType::kF32 ? 1e-6 : 1e-2;
+      EXPECT_TRUE(agrees_with_reference("avg_pool_gradient",
+                                        "simd:avg_pool_gradient",
+                                        {{{pooled[0]}}, shaped}, tolerance));
+      const InputSample position{pooled[1], 0, 8.99, false};
+      EXPECT_TRUE(
+          agrees_with_reference("max_pool_scatter", "simd:max_pool_scatter",
+                                {{{pooled[0]}, position}, shaped}, tolerance));
+    }
+  }
+}
+
 TEST(PoolKernel, LeavesWindowsAbove256PixelsToTheReference) {
   const Call call("max_pool", {{{{DType::kF32, {1, 20, 20, 1}}}},
                                {{"window", Integers{17, 17}},

@@ -72,35 +72,32 @@ class AvgPool : public PoolKernel<T> {
 };
 
 template <class T>
-class AvgPoolGradient : public PoolKernel<T> {
+class AvgPoolGradient : public PoolGradient<T> {
  public:
   explicit AvgPoolGradient(const OpCall& call)
-      : PoolKernel<T>(call, call.outputs[0], call.input(0)) {}
+      : PoolGradient<T>(call, call.outputs[0], call.input(0)) {
+    const Geometry& g = this->g_;
+    for (std::int64_t row = 0; row < g.y_rows; ++row) {
+      for (std::int64_t column = 0; column < g.y_columns; ++column) {
+        scales_.push_back(1.f / static_cast<float>(g.tap_count(row, column)));
+      }
+    }
+  }
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const Geometry& g = this->g_;
     const T* dy = static_cast<const T*>(buffers.inputs[0]);
-    T* dx = static_cast<T*>(buffers.outputs[0]);
-    this->for_each_image([&](std::int64_t image) {
-      T* target = dx + image * g.image_size();
-      std::fill_n(target, g.image_size(), T(0.f));
-      for (std::int64_t row = 0; row < g.y_rows; ++row) {
-        for (std::int64_t column = 0; column < g.y_columns; ++column) {
-          const float scale =
-              1.f / static_cast<float>(g.tap_count(row, column));
-          const T* from = dy + image * g.result_size() +
-                          (row * g.y_columns + column) * g.channels;
-          g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t) {
-            T* to = target + offset;
-#pragma omp simd
-            for (std::int64_t c = 0; c < g.channels; ++c) {
-              to[c] = T(load(to[c]) + load(from[c]) * scale);
-            }
-          });
-        }
-      }
-    });
+    this->sum_windows(static_cast<T*>(buffers.outputs[0]),
+                      [&](std::int64_t window, std::int64_t,
+                          std::int64_t offset, std::size_t count) {
+                        const float scale =
+                            scales_[static_cast<std::size_t>(window)];
+                        return hn::Mul(load_channels(dy + offset, count),
+                                       simd::broadcast(scale));
+                      });
   }
+
+ private:
+  std::vector<float> scales_;  // for each window of an image
 };
 
 void add_kernels(KernelRegistry& kernels) {
@@ -112,7 +109,7 @@ void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "avg_pool_gradient",
                .name = "simd:avg_pool_gradient",
                .rank = 10,
-               .declines = declines_sum,
+               .declines = declines_dtype,
                .prepare = prepare_f32_or_bf16<AvgPoolGradient>});
 }
 

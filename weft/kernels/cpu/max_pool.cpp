@@ -77,9 +77,7 @@ class MaxPool : public PoolKernel<T> {
           const auto number =
               hn::Set(Integers(), static_cast<std::int32_t>(tap));
           for (std::size_t i = 0; i < kVectors; ++i) {
-            const simd::Vector value = count == kLanes
-                                           ? simd::load(pixel + i * kLanes)
-                                           : simd::load_part(pixel, count, 0.f);
+            const simd::Vector value = load_channels(pixel + i * kLanes, count);
             // Greater, or not a number where the best still is one.
             const auto wins =
                 hn::AndNot(hn::Le(value, best[i]), hn::Eq(best[i], best[i]));
@@ -113,88 +111,40 @@ class MaxPool : public PoolKernel<T> {
   }
 };
 
-// What holds the bits of an element: moving one needs no arithmetic.
 template <class T>
-using Bits = std::conditional_t<std::is_same_v<T, bfloat16>, std::uint16_t, T>;
-
-template <class T>
-class MaxPoolScatter : public PoolKernel<T> {
+class MaxPoolScatter : public PoolGradient<T> {
  public:
   explicit MaxPoolScatter(const OpCall& call)
-      : PoolKernel<T>(call, call.outputs[0], call.input(0)) {
-    const Geometry& g = this->g_;
-    // Windows that do not overlap write each pixel at most once, and need no
-    // sums.
-    overlaps_ =
-        g.stride_rows < g.window_rows || g.stride_columns < g.window_columns;
-    // Windows that tile the image write every pixel once: no zeros first.
-    tiles_ = g.stride_rows == g.window_rows &&
-             g.stride_columns == g.window_columns && g.before_rows == 0 &&
-             g.before_columns == 0 && g.y_rows * g.window_rows >= g.x_rows &&
-             g.y_columns * g.window_columns >= g.x_columns;
-  }
+      : PoolGradient<T>(call, call.outputs[0], call.input(0)) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const Geometry& g = this->g_;
     const T* dy = static_cast<const T*>(buffers.inputs[0]);
     const auto* position = static_cast<const std::uint8_t*>(buffers.inputs[1]);
-    T* dx = static_cast<T*>(buffers.outputs[0]);
-    // Rows of windows write rows of pixels of their own here, so that threads
-    // may share an image.
-    if (tiles_) {
-      this->for_each_row([&](std::int64_t image, std::int64_t row) {
-        scatter_row<false>(dy, position, dx, image, row);
-      });
-      return;
-    }
-    this->for_each_image([&](std::int64_t image) {
-      // Pixels that were the largest of no window have no gradient.
-      std::fill_n(dx + image * g.image_size(), g.image_size(), T(0.f));
-      for (std::int64_t row = 0; row < g.y_rows; ++row) {
-        if (overlaps_)
-          scatter_row<true>(dy, position, dx, image, row);
-        else
-          scatter_row<false>(dy, position, dx, image, row);
-      }
-    });
+    this->sum_windows(
+        static_cast<T*>(buffers.outputs[0]),
+        [&](std::int64_t, std::int64_t tap, std::int64_t offset,
+            std::size_t count) {
+          const auto is_here =
+              hn::Eq(load_position(position + offset, count),
+                     hn::Set(Integers(), static_cast<std::int32_t>(tap)));
+          return hn::IfThenElseZero(hn::RebindMask(simd::Floats(), is_here),
+                                    load_channels(dy + offset, count));
+        });
   }
 
  private:
-  template <bool kAdd>
-  void scatter_row(const T* dy, const std::uint8_t* position, T* dx,
-                   std::int64_t image, std::int64_t row) const {
-    const Geometry& g = this->g_;
-    for (std::int64_t column = 0; column < g.y_columns; ++column) {
-      const std::int64_t result =
-          image * g.result_size() + (row * g.y_columns + column) * g.channels;
-      const T* from = dy + result;
-      const std::uint8_t* where = position + result;
-      g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
-        T* to = dx + image * g.image_size() + offset;
-        const auto number = static_cast<std::uint8_t>(tap);
-        // Several windows may have put something there.
-        if constexpr (kAdd) {
-#pragma omp simd
-          for (std::int64_t c = 0; c < g.channels; ++c) {
-            const float value = where[c] == number ? load(from[c]) : 0.f;
-            to[c] = T(load(to[c]) + value);
-          }
-        } else {
-          const auto* bits_from = reinterpret_cast<const Bits<T>*>(from);
-          auto* bits_to = reinterpret_cast<Bits<T>*>(to);
-#pragma omp simd
-          for (std::int64_t c = 0; c < g.channels; ++c) {
-            // Selecting lets the compiler make vectors of it, which a branch
-            // would not.
-            bits_to[c] = where[c] == number ? bits_from[c] : Bits<T>{0};
-          }
-        }
-      });
-    }
-  }
+  using Integers = hn::RebindToSigned<simd::Floats>;
 
-  bool overlaps_ = false;
-  bool tiles_ = false;
+  static hn::Vec<Integers> load_position(const std::uint8_t* position,
+                                         std::size_t count) {
+    const hn::Rebind<std::uint8_t, simd::Floats> bytes;
+    if (count == kLanes) {
+      return hn::PromoteTo(Integers(), hn::LoadU(bytes, position));
+    }
+    std::array<std::uint8_t, kLanes> part{};
+    std::copy_n(position, count, part.data());
+    return hn::PromoteTo(Integers(), hn::LoadU(bytes, part.data()));
+  }
 };
 
 template <class T>
@@ -237,11 +187,6 @@ std::optional<std::string> declines_position(const OpCall& call) {
   return declines_dtype(call);
 }
 
-std::optional<std::string> declines_scatter(const OpCall& call) {
-  if (auto reason = declines_position(call)) return reason;
-  return declines_sum(call);
-}
-
 void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "max_pool",
                .name = "simd:max_pool",
@@ -251,7 +196,7 @@ void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "max_pool_scatter",
                .name = "simd:max_pool_scatter",
                .rank = 10,
-               .declines = declines_scatter,
+               .declines = declines_position,
                .prepare = prepare_f32_or_bf16<MaxPoolScatter>});
   kernels.add({.op = "max_pool_gather",
                .name = "simd:max_pool_gather",

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/f32_or_bf16.h"
@@ -102,14 +103,6 @@ class PoolKernel : public PreparedKernel {
                    }
                  });
   }
-  // Calls body(image) in parallel: windows of one image may overlap.
-  template <class Body>
-  void for_each_image(Body&& body) const {
-    parallel_for(g_.batch, 1 + 4096 / (1 + row_work() * g_.y_rows),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) body(i);
-                 });
-  }
   std::int64_t row_work() const {
     return g_.y_columns * g_.channels * g_.window_rows * g_.window_columns;
   }
@@ -117,27 +110,125 @@ class PoolKernel : public PreparedKernel {
   Geometry g_;
 };
 
+// Which windows along an axis see a pixel.
+struct WindowRange {
+  std::int64_t first, end;
+};
+
+// The gradient of a pool. A pixel's is the sum of what the windows that see it
+// have for it: each pixel is written once and rounded once, and threads share
+// images by rows of pixels, whether windows overlap or not.
 template <class T>
-float load(T value) {
-  return static_cast<float>(value);
+class PoolGradient : public PoolKernel<T> {
+ public:
+  PoolGradient(const OpCall& call, const TensorType& x, const TensorType& y)
+      : PoolKernel<T>(call, x, y) {
+    const Geometry& g = this->g_;
+    for (std::int64_t row = 0; row < g.x_rows; ++row) {
+      rows_.push_back(
+          seeing(row + g.before_rows, g.window_rows, g.stride_rows, g.y_rows));
+    }
+    for (std::int64_t column = 0; column < g.x_columns; ++column) {
+      columns_.push_back(seeing(column + g.before_columns, g.window_columns,
+                                g.stride_columns, g.y_columns));
+    }
+  }
+
+ protected:
+  // Writes to dx the sums of term(window, tap, offset, count): what `window`,
+  // counted within its image, has for its pixel number `tap` in the `count`
+  // channels from `offset` of dy on.
+  template <class Term>
+  void sum_windows(T* dx, Term&& term) const {
+    const Geometry& g = this->g_;
+    const auto channels = static_cast<std::size_t>(g.channels);
+    const auto sum_row = [&](std::int64_t image, std::int64_t row) {
+      T* to = dx + image * g.image_size() + row * g.x_columns * g.channels;
+      for (std::int64_t column = 0; column < g.x_columns; ++column) {
+        const Pixel pixel{image, row, column, to + column * g.channels};
+        std::size_t c = 0;
+        // Four vectors share the arithmetic of a window's addresses.
+        for (; c + 4 * simd::kLanes <= channels; c += 4 * simd::kLanes) {
+          sum_pixel<4>(pixel, c, simd::kLanes, term);
+        }
+        for (; c + simd::kLanes <= channels; c += simd::kLanes) {
+          sum_pixel<1>(pixel, c, simd::kLanes, term);
+        }
+        if (c < channels) sum_pixel<1>(pixel, c, channels - c, term);
+      }
+    };
+    parallel_for(g.batch * g.x_rows, 1 + 4096 / (1 + g.x_columns * g.channels),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     sum_row(i / g.x_rows, i % g.x_rows);
+                   }
+                 });
+  }
+
+ private:
+  struct Pixel {
+    std::int64_t image, row, column;
+    T* dx;
+  };
+
+  // Those of `count` windows, `stride` apart, that hold the pixel at `position`
+  // of the padded axis.
+  static WindowRange seeing(std::int64_t position, std::int64_t window,
+                            std::int64_t stride, std::int64_t count) {
+    return {position < window ? 0 : (position - window) / stride + 1,
+            std::min(count, position / stride + 1)};
+  }
+
+  template <std::size_t kVectors, class Term>
+  void sum_pixel(const Pixel& pixel, std::size_t c, std::size_t count,
+                 Term& term) const {
+    const Geometry& g = this->g_;
+    simd::Vector sums[kVectors];
+    for (simd::Vector& sum : sums) sum = simd::broadcast(0.f);
+    const auto [first_row, end_row] =
+        rows_[static_cast<std::size_t>(pixel.row)];
+    const auto [first_column, end_column] =
+        columns_[static_cast<std::size_t>(pixel.column)];
+    for (std::int64_t i = first_row; i < end_row; ++i) {
+      const std::int64_t above = pixel.row + g.before_rows - i * g.stride_rows;
+      for (std::int64_t j = first_column; j < end_column; ++j) {
+        const std::int64_t left =
+            pixel.column + g.before_columns - j * g.stride_columns;
+        const std::int64_t window = i * g.y_columns + j;
+        const std::int64_t offset = pixel.image * g.result_size() +
+                                    window * g.channels +
+                                    static_cast<std::int64_t>(c);
+        for (std::size_t k = 0; k < kVectors; ++k) {
+          sums[k] = simd::hn::Add(
+              sums[k],
+              term(window, above * g.window_columns + left,
+                   offset + static_cast<std::int64_t>(k * simd::kLanes),
+                   count));
+        }
+      }
+    }
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      T* dx = pixel.dx + c + k * simd::kLanes;
+      if (count == simd::kLanes)
+        simd::store(sums[k], dx);
+      else
+        simd::store_part(sums[k], dx, count);
+    }
+  }
+
+  std::vector<WindowRange> rows_, columns_;  // for each of the image
+};
+
+// The first `count` channels from p on, the rest zero.
+template <class T>
+simd::Vector load_channels(const T* p, std::size_t count) {
+  return count == simd::kLanes ? simd::load(p) : simd::load_part(p, count, 0.f);
 }
 
-// The images' dtype; sums of overlapping windows would round at every step in
-// bf16, so those are left to the reference.
 inline std::optional<std::string> declines_dtype(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kBF16) return std::nullopt;
   return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
-}
-
-inline std::optional<std::string> declines_sum(const OpCall& call) {
-  if (call.input(0).dtype == DType::kF32) return std::nullopt;
-  const Integers& window = call.attributes.integers("window");
-  const Integers& strides = call.attributes.integers("strides");
-  if (strides[0] < window[0] || strides[1] < window[1]) {
-    return "overlapping windows are summed in f32 only";
-  }
-  return declines_dtype(call);
 }
 
 }  // namespace
