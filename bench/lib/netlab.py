@@ -60,6 +60,12 @@ class Link:
         return max(4 * FRAME_BYTES, self.bits_per_s // 8000)
 
     @property
+    def send_bytes(self) -> int:
+        """What a host hands to its card at once. More than a burst would be cut
+        into frames by the limiter, whose work takes cores from the hosts."""
+        return min(2**16, self.burst_bytes // FRAME_BYTES * PAYLOAD_BYTES)
+
+    @property
     def queue_bytes(self) -> int:
         """Room before frames are dropped, as a port of a switch has it."""
         return 2**20
@@ -149,7 +155,9 @@ class Plan:
 
     def _shape(self, namespace: str, device: str) -> list[str]:
         link = self.link
-        lines = [f"tc -n {namespace} qdisc add dev {device} root handle 1: "
+        lines = [f"ip -n {namespace} link set {device} gso_max_size "
+                 f"{link.send_bytes}",
+                 f"tc -n {namespace} qdisc add dev {device} root handle 1: "
                  f"tbf rate {link.bits_per_s}bit burst {link.burst_bytes} "
                  f"limit {link.queue_bytes}"]
         if link.delay_s > 0 and device == INTERFACE and not link.loss:  # once per direction

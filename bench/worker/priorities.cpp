@@ -24,7 +24,7 @@
 namespace weft::bench {
 namespace {
 
-constexpr double kSlice = 4 * 40000;  // bytes, as order = "p3" has it
+constexpr double kSlice = 4 * 40000;  // bytes: the default of the paper's code
 constexpr double kLarge = 4e6;        // above, a layer is spread over servers
 constexpr double kLatency = 50e-6;
 

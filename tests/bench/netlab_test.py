@@ -93,6 +93,13 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(FAST.burst_bytes, 125_000)
         self.assertEqual(SLOW.burst_bytes, 4 * 1514)
 
+    def test_nothing_is_sent_at_once_that_a_burst_could_not_hold(self):
+        for link in (FAST, SLOW, Link(200 * 10**6)):
+            frames = link.send_bytes / 1448
+            self.assertLessEqual(frames * 1514, link.burst_bytes)
+        self.assertEqual(FAST.send_bytes, 2**16)
+        self.assertEqual(SLOW.send_bytes, 4 * 1448)
+
     def test_mpirun_starts_one_rank_per_host_over_tcp(self):
         enter, lab, host, command = self.plan.mpirun(["a b", "c"])
         self.assertEqual((Path(enter).name, lab, host),

@@ -205,8 +205,8 @@ TEST(Order, SetsWhatGoesWithIt) {
   const SyncRecipe p3 = sync_of("order = \"p3\"");
   EXPECT_TRUE(p3.slices);
   EXPECT_TRUE(p3.overlap_forward);
-  EXPECT_EQ(p3.bucket_bytes, 160000);
-  EXPECT_EQ(p3.credit, 640000);
+  EXPECT_EQ(p3.bucket_bytes, 40000);
+  EXPECT_EQ(p3.credit, 2560000);
   const SyncRecipe other =
       sync_of("order = \"p3(slice=1000)\"\ncredit = 0\nslices = false");
   EXPECT_FALSE(other.slices);
