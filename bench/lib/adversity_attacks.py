@@ -21,7 +21,7 @@ CHANCE = 0.1
 
 
 def steps(where: Setting) -> int:
-    return 50 if where.quick else 400
+    return 50 if where.quick else 200
 
 
 def benches(where: Setting) -> list[Bench]:
