@@ -41,8 +41,8 @@ def race(where: Setting, task: Task, peer: str, least: float | None,
          seeds: tuple[int, ...]) -> Bench:
     """Iterations to the best loss of another optimizer, at the best of its
     rates; rates are chosen by the first seed."""
-    bar = Bar(f"{task.recipe}: iterations to the loss of tuned {peer}, yellowfin",
-              "times", least)
+    bar = Bar(f"{task.recipe}: iterations to the loss of tuned {peer}, "
+              "yellowfin", "times", least)
     seeds = seeds[:1] if where.quick else seeds
     grid = GRIDS[peer][1:2] if where.quick else GRIDS[peer]
 

@@ -14,17 +14,17 @@ namespace weft::tcp_datagram_test {
 namespace {
 
 using tcp::Datagram;
-using tcp::DatagramKey;
 using tcp::DatagramOpener;
 using tcp::DatagramSealer;
 using tcp::LossyInbox;
 using tcp::Outcome;
+using tcp::SealKey;
 using test::IdleTransfer;
 using test::IdleTransport;
 using Kind = Transfer::Kind;
 
 constexpr std::size_t kPart = PartMap::kPartBytes;
-constexpr DatagramKey kKey = {1, 2, 3};
+constexpr SealKey kKey = {1, 2, 3};
 
 Bytes numbered(std::size_t size) {
   Bytes bytes(size);
@@ -66,7 +66,7 @@ TEST(Datagram, OpensAsItWasSealedOnceAndByItsKeyAlone) {
       EXPECT_FALSE(opener.open(each)) << "was taken twice";
     }
   }
-  DatagramSealer sealer(3, DatagramKey{9});
+  DatagramSealer sealer(3, SealKey{9});
   DatagramOpener opener(kKey);
   EXPECT_FALSE(opener.open(made.next(sealer)));
 }

@@ -210,8 +210,7 @@ TEST(TcpHandshake, NoBitOfItCanBeChanged) {
   Handshake one = dialler(kSecond);
   const std::size_t hello = one.take_output().size();
   for (std::size_t i = 0; i < hello; ++i) EXPECT_FALSE(is_believed(i, false));
-  // Behind the verdict and the proof stands what the stream begins with, which
-  // the first record shows to be wrong.
+  // A verdict and a proof answer it.
   for (std::size_t i = 0; i < 33; ++i) EXPECT_FALSE(is_believed(i, true)) << i;
 }
 

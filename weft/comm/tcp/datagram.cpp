@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "weft/comm/tcp/sodium_bytes.h"
-
 namespace weft::tcp {
 namespace {
 
@@ -11,22 +9,11 @@ namespace {
 constexpr std::size_t kOutside = sizeof(std::uint32_t) + sizeof(std::uint64_t);
 constexpr std::size_t kInside =
     3 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
-constexpr std::size_t kSeal = crypto_aead_chacha20poly1305_IETF_ABYTES;
 static_assert(kMostDatagram ==
-              kOutside + kInside + PartMap::kPartBytes + kSeal);
+              kOutside + kInside + PartMap::kPartBytes + kSealBytes);
 
 // Datagrams that overtake each other by more than this are lost.
 constexpr std::uint64_t kOvertaking = 1 << 14;
-
-using Nonce =
-    std::array<unsigned char, crypto_aead_chacha20poly1305_IETF_NPUBBYTES>;
-
-Nonce nonce_of(std::uint64_t number) {
-  Nonce nonce = {};
-  std::memcpy(nonce.data() + nonce.size() - sizeof(number), &number,
-              sizeof(number));
-  return nonce;
-}
 
 }  // namespace
 
@@ -47,40 +34,37 @@ void DatagramSealer::seal(const Datagram& datagram, Bytes& out) {
   writer.write(datagram.part);
   writer.write(datagram.bytes);
   writer.write_all(datagram.payload);
-  const Nonce nonce = nonce_of(number_++);
-  if (!key_) return;
-  const std::size_t size = out.size() - kOutside;
-  out.resize(out.size() + kSeal);
-  unsigned char* inside = raw(out.data() + kOutside);
-  crypto_aead_chacha20poly1305_ietf_encrypt(inside, nullptr, inside, size,
-                                            raw(out.data()), kOutside, nullptr,
-                                            nonce.data(), key_->data());
+  const std::uint64_t number = number_++;
+  if (!sealer_) return;
+  const std::size_t size = out.size();
+  writer.room(kSealBytes);
+  const std::span<std::byte> whole = out;
+  sealer_->begin(number);
+  sealer_->show(whole.first(kOutside));
+  const auto inside = whole.subspan(kOutside, size - kOutside);
+  sealer_->hide(inside, inside.data());
+  sealer_->end(whole.data() + size);
 }
 
-DatagramOpener::DatagramOpener(std::optional<DatagramKey> key)
-    : key_(key), seen_(kOvertaking) {}
+DatagramOpener::DatagramOpener(const std::optional<SealKey>& key)
+    : opener_(key), seen_(kOvertaking) {}
 
 std::optional<Datagram> DatagramOpener::open(
     std::span<const std::byte> sealed) {
-  if (sealed.size() < kOutside + kInside + (key_ ? kSeal : 0)) {
-    return std::nullopt;
-  }
+  const std::size_t seal = opener_ ? kSealBytes : 0;
+  if (sealed.size() < kOutside + kInside + seal) return std::nullopt;
   std::uint64_t number = 0;
   std::memcpy(&number, sealed.data() + sizeof(std::uint32_t), sizeof(number));
   if (!is_new(number)) return std::nullopt;
   const auto inside = sealed.subspan(kOutside);
-  plain_.resize(inside.size() - (key_ ? kSeal : 0));
-  if (!key_) {
-    std::ranges::copy(inside, plain_.begin());
-  } else if (crypto_aead_chacha20poly1305_ietf_decrypt(
-                 raw(plain_.data()), nullptr, nullptr, raw(inside.data()),
-                 inside.size(), raw(sealed.data()), kOutside,
-                 nonce_of(number).data(), key_->data()) != 0) {
+  opened_.assign(inside.begin(), inside.end());
+  if (opener_ && !opener_->open(number, sealed.first(kOutside), opened_)) {
     return std::nullopt;
   }
   // Only what its sender has sealed may move the window.
   note(number);
-  ByteReader reader(plain_, "datagram");
+  const std::span<const std::byte> plain = opened_;
+  ByteReader reader(plain.first(plain.size() - seal), "datagram");
   Datagram datagram;
   datagram.tag = reader.read<Tag>("tag");
   datagram.message = reader.read<std::uint32_t>("message");

@@ -1,33 +1,28 @@
 // Parts of messages that may be lost, each a datagram.
 //
-// Where the run has a key each is sealed by itself (ChaCha20-Poly1305), under a
-// key of this connection and direction alone, with its number as nonce. What
-// was forged, changed, repeated or delayed beyond measure is dropped without a
-// word, as any stranger can send datagrams. Without a key they are taken as
-// they come, on the loopback interface.
+// Where the run has a key each is sealed by itself (seal.h), by its number.
+// What was forged, changed, repeated or delayed beyond measure is dropped
+// without a word, as any stranger can send datagrams. Without a key they are
+// taken as they come, on the loopback interface.
 //
 // Threads: one for each side.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <sodium.h>
 #include <span>
 #include <vector>
 
 #include "weft/comm/codec/bytes.h"
+#include "weft/comm/tcp/seal.h"
 #include "weft/comm/transport/transport.h"
 
 namespace weft::tcp {
 
-using DatagramKey =
-    std::array<unsigned char, crypto_aead_chacha20poly1305_IETF_KEYBYTES>;
-
 // Those of the two directions between this rank and another.
 struct DatagramKeys {
-  DatagramKey own = {};
-  DatagramKey other = {};
+  SealKey own = {};
+  SealKey other = {};
 };
 
 struct Datagram {
@@ -48,21 +43,21 @@ std::optional<std::uint32_t> sender_of(std::span<const std::byte> datagram);
 class DatagramSealer {
  public:
   // `rank`: this one.
-  DatagramSealer(std::uint32_t rank, std::optional<DatagramKey> key)
-      : rank_(rank), key_(key) {}
+  DatagramSealer(std::uint32_t rank, const std::optional<SealKey>& key)
+      : rank_(rank), sealer_(key) {}
 
   // Replaces `out` by the next datagram.
   void seal(const Datagram& datagram, Bytes& out);
 
  private:
   std::uint32_t rank_;
-  std::optional<DatagramKey> key_;
+  std::optional<Sealer> sealer_;
   std::uint64_t number_ = 0;  // of the next
 };
 
 class DatagramOpener {
  public:
-  explicit DatagramOpener(std::optional<DatagramKey> key);
+  explicit DatagramOpener(const std::optional<SealKey>& key);
 
   // What a datagram holds, until the next call; nothing for one that is not to
   // be believed.
@@ -72,8 +67,8 @@ class DatagramOpener {
   bool is_new(std::uint64_t number) const;
   void note(std::uint64_t number);
 
-  std::optional<DatagramKey> key_;
-  Bytes plain_;
+  std::optional<Opener> opener_;
+  Bytes opened_;
   // Which of the last numbers have come, as far back as is looked.
   std::vector<bool> seen_;
   std::uint64_t next_ = 0;  // above all that have come

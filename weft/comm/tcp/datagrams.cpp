@@ -19,7 +19,7 @@ Datagrams::Datagrams(DatagramSocket socket, int rank, std::vector<Peer> peers,
       pause_(times.pause),
       room_(kMostDatagram + 1) {
   for (const Peer& peer : peers) {
-    const auto key = [&](DatagramKey DatagramKeys::*which) {
+    const auto key = [&](SealKey DatagramKeys::*which) {
       return peer.keys ? std::optional((*peer.keys).*which) : std::nullopt;
     };
     sides_[static_cast<std::size_t>(peer.rank)].emplace(

@@ -1,15 +1,16 @@
 #include "weft/comm/tcp/handshake.h"
 
 #include <algorithm>
+#include <sodium.h>
 
 #include "weft/base/refusal.h"
-#include "weft/comm/tcp/sodium_bytes.h"
+#include "weft/comm/tcp/raw_bytes.h"
 
 namespace weft::tcp {
 namespace {
 
 constexpr std::string_view kMagic = "weft-tcp";
-constexpr std::uint16_t kProtocol = 2;
+constexpr std::uint16_t kProtocol = 3;
 // What a hello says of its side, in one byte.
 constexpr std::uint8_t kHasKey = 1;
 constexpr std::uint8_t kSendsDatagrams = 2;
@@ -18,9 +19,8 @@ constexpr std::size_t kPublicKeyBytes = crypto_scalarmult_BYTES;
 constexpr std::size_t kHelloBytes = kMagic.size() + sizeof(kProtocol) + 1 +
                                     2 * sizeof(std::uint32_t) + kRunBytes +
                                     sizeof(Session) + kPublicKeyBytes;
-// A verdict, a proof, and what the stream begins with.
-constexpr std::size_t kAnswerBytes =
-    1 + sizeof(StreamKey) + sizeof(StreamHeader);
+// A verdict and a proof.
+constexpr std::size_t kAnswerBytes = 1 + sizeof(SealKey);
 
 // How one is told what is wrong with the other, and what would be right.
 struct Reason {
@@ -66,8 +66,8 @@ std::span<const std::byte> bytes_of(const auto& array) {
   return std::as_bytes(std::span(array));
 }
 
-StreamKey subkey(std::uint64_t number, const StreamKey& master) {
-  StreamKey key;
+SealKey subkey(std::uint64_t number, const SealKey& master) {
+  SealKey key;
   crypto_kdf_derive_from_key(key.data(), key.size(), number, kMagic.data(),
                              master.data());
   return key;
@@ -205,7 +205,7 @@ void Handshake::make_keys(const unsigned char* peer_public_key) {
   const bool is_dialler = side_ == Side::kDialler;
   const Bytes& first = is_dialler ? own_hello_ : heard_;
   const Bytes& second = is_dialler ? heard_ : own_hello_;
-  StreamKey master;
+  SealKey master;
   crypto_generichash_state state;
   crypto_generichash_init(&state, self_.key->bytes().data(),
                           self_.key->bytes().size(), master.size());
@@ -230,16 +230,14 @@ std::optional<DatagramKeys> Handshake::datagram_keys() const {
 
 void Handshake::write_answer(Verdict verdict) {
   const auto own = static_cast<std::size_t>(side_);
-  StreamKey proof = {};
-  StreamHeader header = {};
+  SealKey proof = {};
   if (verdict == Verdict::kWelcome && self_.key != nullptr) {
     proof = proofs_[own];
-    writer_ = RecordWriter(streams_[own], header);
+    writer_ = RecordWriter(streams_[own]);
   }
   ByteWriter answer(output_);
   answer.write(static_cast<std::uint8_t>(verdict));
   answer.write_all(bytes_of(proof));
-  answer.write_all(bytes_of(header));
 }
 
 void Handshake::hear_proof() {
@@ -254,10 +252,7 @@ void Handshake::hear_proof() {
                              static_cast<Verdict>(verdict)),
                   ErrorCode::kUnavailable);
   }
-  const auto proof = reader.take(sizeof(StreamKey), "proof");
-  StreamHeader header;
-  std::memcpy(header.data(), reader.take(header.size(), "header").data(),
-              header.size());
+  const auto proof = reader.take(sizeof(SealKey), "proof");
   if (self_.key != nullptr) {
     const auto other = 1 - static_cast<std::size_t>(side_);
     // In the same time wherever they differ, which would tell a guesser how far
@@ -265,7 +260,7 @@ void Handshake::hear_proof() {
     if (sodium_memcmp(proof.data(), proofs_[other].data(), proof.size()) != 0) {
       decline(Verdict::kOtherKey);
     }
-    reader_ = RecordReader(streams_[other], header);
+    reader_ = RecordReader(streams_[other]);
   }
   state_ = State::kDone;
 }

@@ -117,9 +117,9 @@ class Handshake {
   Bytes output_;
   PeerHello hello_;
   // What only the two of them can know; of each side, the dialler first.
-  std::array<StreamKey, 2> proofs_ = {};
-  std::array<StreamKey, 2> streams_ = {};
-  std::array<DatagramKey, 2> datagrams_ = {};
+  std::array<SealKey, 2> proofs_ = {};
+  std::array<SealKey, 2> streams_ = {};
+  std::array<SealKey, 2> datagrams_ = {};
   RecordWriter writer_;
   RecordReader reader_;
 };

@@ -1,48 +1,38 @@
-// Frames as bytes of a connection: a length, then the frame, sealed under a key
-// of this connection and direction alone where the run has a key
-// (XChaCha20-Poly1305 in libsodium's secretstream). A sealed record that was
-// changed, left out, repeated or put in another place is noticed; one that is
-// the last is not told from a connection that broke, which fails whoever still
-// waits for it.
+// Frames as bytes of a connection: a length, then the frame, sealed (seal.h)
+// with the number of the record where the run has a key. A sealed record that
+// was changed, left out, repeated or put in another place is noticed; one that
+// is the last is not told from a connection that broke, which fails whoever
+// still waits for it.
 //
 // Threads: one for each writer and for each reader.
 #pragma once
 
-#include <array>
 #include <optional>
-#include <sodium.h>
 
 #include "weft/comm/codec/bytes.h"
 #include "weft/comm/tcp/frame.h"
+#include "weft/comm/tcp/seal.h"
 
 namespace weft::tcp {
-
-using StreamKey =
-    std::array<unsigned char, crypto_secretstream_xchacha20poly1305_KEYBYTES>;
-// What a sealed stream begins with; it is no secret.
-using StreamHeader =
-    std::array<unsigned char,
-               crypto_secretstream_xchacha20poly1305_HEADERBYTES>;
 
 class RecordWriter {
  public:
   // Nothing is sealed.
   RecordWriter() = default;
-  // `header` is filled in, for the reader.
-  RecordWriter(const StreamKey& key, StreamHeader& header);
+  explicit RecordWriter(const SealKey& key) : sealer_(key) {}
 
   // Appends the record of `frame` to `out`.
   void write(const Frame& frame, Bytes& out);
 
  private:
-  std::optional<crypto_secretstream_xchacha20poly1305_state> stream_;
-  Bytes plain_;  // a frame, before it is sealed
+  std::optional<Sealer> sealer_;
+  std::uint64_t number_ = 0;  // of the next record
 };
 
 class RecordReader {
  public:
   RecordReader() = default;
-  RecordReader(const StreamKey& key, const StreamHeader& header);
+  explicit RecordReader(const SealKey& key) : opener_(key) {}
 
   // Where further bytes go, as many as there is room for, at least one.
   std::span<std::byte> room();
@@ -56,13 +46,13 @@ class RecordReader {
   std::optional<Frame> next();
 
  private:
-  std::span<const std::byte> open(std::span<const std::byte> record);
+  std::span<const std::byte> open(std::span<std::byte> record);
 
-  std::optional<crypto_secretstream_xchacha20poly1305_state> stream_;
+  std::optional<Opener> opener_;
+  std::uint64_t number_ = 0;  // of the next record
   Bytes buffer_;
   std::size_t begin_ = 0;  // of what has come and was not given out
   std::size_t end_ = 0;
-  Bytes plain_;  // a frame whose seal was opened
 };
 
 }  // namespace weft::tcp

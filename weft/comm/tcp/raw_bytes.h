@@ -1,4 +1,4 @@
-// Bytes as libsodium takes them.
+// Bytes as libraries in C take them.
 //
 // Threads: pure functions.
 #pragma once
