@@ -1,27 +1,21 @@
-"""Lock-free SGD: the paper's lower bound on simulated threads, and what threads
-that do not wait gain on sparse and on dense examples."""
+"""Lock-free SGD on simulated threads: the paper's lower bound, and what its rates
+and epochs are worth."""
 
 import math
-import random
 from functools import partial
 from pathlib import Path
-from statistics import linear_regression, mean, median
+from statistics import linear_regression, mean
 
 from lib.bench import Bar, Bench, Setting
 from lib.picture import chart
+from lib.sparse_rows import write_rows
 from lib.suite import answer, draw, marked
 
 RATES = (0.1, 0.03, 0.01)
 LARGEST_DELAY = 100_000
-FEATURES = 1_000_000
-THREADS = 2
-SEED = 1
-TARGET = 0.2  # loss, from log 2
 # Which part of the squared distance is a success of ridge regression, and the
 # probability of none that bounds are for.
 WITHIN, FAILURE = 0.1, 0.1
-# Each side takes the best of these.
-PEER_RATES = (0.5, 1, 2, 4, 8)
 
 SLOWDOWN = Bar("lock-free SGD, frozen for 290 iterations at a rate of 0.1: "
                "slowdown", "times", 13.3)
@@ -35,20 +29,7 @@ GROWTH = Bar("lock-free SGD, ridge regression: slope of extra iterations in "
              "tau_max", "slope", 0.5, at_most=True)
 FULL = Bar("lock-free SGD, frozen, with noise: fixed rate's error over "
            "FullSGD's", "times", 2)
-HOGWILD = Bar("sparse logistic regression: Hogwild, 2 threads over 1", "times",
-              1.6)
-ATOMIC = Bar("sparse logistic regression: atomic's time over Hogwild's",
-             "times", 1.3, at_most=True)
-LOCKED = Bar("sparse logistic regression: locked, 2 threads over 1", "times",
-             1.0, at_most=True)
-DELAY = Bar("sparse logistic regression: tau_avg of 2 threads", "iterations",
-            2 * THREADS, at_most=True)
-PEER = Bar("sparse logistic regression: time to a loss of 0.2", "seconds", 1.0)
-DENSE = Bar("dense logistic regression: Hogwild, 2 threads over 1", "times",
-            None)
 
-
-# --- Simulated threads -------------------------------------------------------
 
 def simulate(where: Setting, adversary: str, **more: object) -> dict:
     options = [word for name, value in more.items()
@@ -125,8 +106,8 @@ def best_rates(where: Setting) -> dict:
 
 def ridge_rows(where: Setting, width: int) -> Path:
     rows = 20 * width
-    return write_rows(where.build / f"bench/sgd-ridge-{width}.txt", rows,
-                      list(range(1, width + 1)))
+    return write_rows(where.build / f"bench/sgd-ridge-{width}.txt", rows, width,
+                      None)
 
 
 def ridge(where: Setting, width: int, threads: int, delay: int,
@@ -206,140 +187,9 @@ def full(where: Setting) -> dict:
                        f"{falling:.4f} after 8 epochs")}}
 
 
-# --- Real threads ---------------------------------------------------------------
-
-def write_rows(path: Path, rows: int, columns: list | None) -> Path:
-    """Rows of `columns`, or of 50 to 100 out of a million, popular by Zipf's law,
-    so that the first are in most rows; a class each, by a hidden model."""
-    if path.exists():
-        return path
-    generator = random.Random(SEED)
-    width = len(columns or range(FEATURES))
-    hidden = [generator.gauss(0, 1) for _ in range(width)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = path.with_suffix(".part")
-    with written.open("w") as file:
-        for _ in range(rows):
-            chosen: set | list = columns or set()
-            size = len(chosen) or generator.randint(50, 100)
-            while len(chosen) < size:
-                chosen.add(int(width ** generator.random()))
-            value = 1 / math.sqrt(size)
-            values = [value * (generator.gauss(0, 1) if columns else 1)
-                      for _ in range(size)]
-            row = list(zip(sorted(chosen), values))
-            score = sum(hidden[column - 1] * each for column, each in row)
-            target = 1 if score + 0.3 * generator.gauss(0, 1) > 0 else -1
-            file.write(f"{target} " + " ".join(
-                f"{column}:{each:.4f}" for column, each in row) + "\n")
-    written.rename(path)
-    return path
-
-
-def sparse_rows(where: Setting) -> Path:
-    rows = 20_000 if where.quick else 100_000
-    return write_rows(where.build / f"bench/sgd-sparse-{rows}.txt", rows, None)
-
-
-def dense_rows(where: Setting) -> Path:
-    rows = 500 if where.quick else 4_000
-    return write_rows(where.build / f"bench/sgd-dense-{rows}.txt", rows,
-                      list(range(1, 1001)))
-
-
-def train(where: Setting, data: Path, variant: str, threads: int, epochs: int,
-          rate: float = 2, trace: int = 0) -> dict:
-    return answer([where.root / "bin/weft", "sgd", data, "--json", "--variant",
-                   variant, "--threads", threads, "--epochs", epochs, "--rate",
-                   rate, "--trace", trace])
-
-
-def speed(run: dict) -> float:
-    """Iterations per second, over all epochs but the first, whose memory is
-    cold."""
-    first, last = run["epochs"][0], run["epochs"][-1]
-    return (sum(epoch["iterations"] for epoch in run["epochs"][1:])
-            / (last["seconds"] - first["seconds"]))
-
-
-def race(where: Setting, data: Path, ways: dict) -> dict[str, list[float]]:
-    """Speeds of the ways (variant, threads), which take turns."""
-    found: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(3 if where.quick else where.pairs):
-        for name, (variant, threads) in ways.items():
-            found[name].append(speed(train(where, data, variant, threads, 6)))
-    return found
-
-
-def compared(over: list[float], under: list[float]) -> dict:
-    ratios = sorted(a / b for a, b in zip(over, under))
-    return {"ratio": median(ratios), "low": ratios[0], "high": ratios[-1]}
-
-
-def threads_race(where: Setting) -> dict:
-    data = sparse_rows(where)
-    speeds = race(where, data, {
-        "alone": ("sequential", 1), "hogwild": ("hogwild", THREADS),
-        "atomic": ("atomic", THREADS), "locked": ("locked", THREADS)})
-    alone, hogwild = speeds["alone"], speeds["hogwild"]
-    note = marked(where, f"{data.name}, f32; iterations/s: " + ", ".join(
-        f"{name} {median(rates):,.0f}" for name, rates in speeds.items()))
-    delays = train(where, data, "hogwild", THREADS, 1, trace=1_000_000)
-    return {
-        HOGWILD.name: compared(hogwild, alone) | {
-            "ours": median(hogwild), "peer": median(alone),
-            "peer_name": "sequential", "note": note},
-        ATOMIC.name: compared(hogwild, speeds["atomic"]) | {
-            "ours": median(speeds["atomic"]), "peer": median(hogwild),
-            "peer_name": "hogwild", "note": note},
-        LOCKED.name: compared(speeds["locked"], alone) | {
-            "ours": median(speeds["locked"]), "peer": median(alone),
-            "peer_name": "sequential", "note": note},
-        DELAY.name: {
-            "ours": delays["tau_avg"], "ratio": delays["tau_avg"],
-            "note": marked(where, f"of {delays['traced']:,} iterations; "
-                           f"tau_max {delays['tau_max']:,}")}}
-
-
-def seconds_to(run: dict, target: float) -> float:
-    return next((epoch["seconds"] for epoch in run["epochs"]
-                 if epoch["loss"] <= target), math.inf)
-
-
-def against_sklearn(where: Setting) -> dict:
-    data = sparse_rows(where)
-    ours = min(((seconds_to(train(where, data, "hogwild", THREADS, 12, rate),
-                            TARGET), rate) for rate in PEER_RATES))
-    peer = answer([where.peers.python,
-                   where.root / "bench/peers/sklearn_sgd.py", data, "--target",
-                   TARGET, "--rates", *PEER_RATES])
-    return {PEER.name: {
-        "ours": ours[0], "peer": peer["seconds"], "peer_name": "scikit-learn",
-        "ratio": peer["seconds"] / ours[0],
-        "note": marked(where, f"{data.name}: rates of {ours[1]:g} and "
-                       f"{peer['rate']:g}, the best of {PEER_RATES}; theirs "
-                       f"comes to {peer['loss']:.4f} in {peer['epochs']} "
-                       "passes; ours on 2 threads, theirs has one")}}
-
-
-def dense_race(where: Setting) -> dict:
-    data = dense_rows(where)
-    speeds = race(where, data, {"alone": ("sequential", 1),
-                                "hogwild": ("hogwild", THREADS)})
-    return {DENSE.name: compared(speeds["hogwild"], speeds["alone"]) | {
-        "ours": median(speeds["hogwild"]), "peer": median(speeds["alone"]),
-        "peer_name": "sequential",
-        "note": marked(where, f"{data.name}: 1,000 entries, which both "
-                       "threads write in every iteration")}}
-
-
 def benches(where: Setting) -> list[Bench]:
     return [Bench((SLOWDOWN, SLOPE), partial(lower_bound, where)),
             Bench((BEST,), partial(best_rates, where)),
             Bench((FAILURES,), partial(ridge_failures, where)),
             Bench((GROWTH,), partial(ridge_growth, where)),
-            Bench((FULL,), partial(full, where)),
-            Bench((HOGWILD, ATOMIC, LOCKED, DELAY),
-                  partial(threads_race, where)),
-            Bench((PEER,), partial(against_sklearn, where)),
-            Bench((DENSE,), partial(dense_race, where))]
+            Bench((FULL,), partial(full, where))]
