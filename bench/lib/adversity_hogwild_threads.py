@@ -25,8 +25,10 @@ DENSE = Bar("dense logistic regression: Hogwild, 2 threads over 1", "times",
 
 def sparse_rows(where: Setting, name: str) -> Path:
     rows = 20_000 if where.quick else 100_000
-    return write_rows(where.build / f"bench/sgd-{name}-{rows}.txt", rows,
-                      FEATURES, POPULARITY[name])
+    popularity = POPULARITY[name]
+    return write_rows(
+        where.build / f"bench/sgd-{popularity.__name__}-{rows}.txt", rows,
+        FEATURES, popularity)
 
 
 def dense_rows(where: Setting) -> Path:
