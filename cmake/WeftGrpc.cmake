@@ -9,7 +9,7 @@ find_package(OpenSSL 3 REQUIRED)
 add_library(weft_grpc INTERFACE)
 # As shared libraries they have much that nothing here calls. A wheel, which
 # carries them, has them linked in.
-set(WEFT_GRPC "shared" CACHE STRING "gRPC, Protobuf and OpenSSL: shared, or static")
+set(WEFT_GRPC "shared" CACHE STRING "gRPC and Protobuf: shared, or static")
 if(WEFT_GRPC STREQUAL "shared")
   target_link_libraries(weft_grpc INTERFACE gRPC::grpc++ protobuf::libprotobuf
     OpenSSL::SSL)
@@ -31,9 +31,9 @@ elseif(WEFT_GRPC STREQUAL "static")
       target_link_libraries(weft_grpc INTERFACE ${name})
       continue()
     endif()
-    # libweft, which goes along, brings this one.
-    if(name STREQUAL "crypto")
-      target_link_libraries(weft_grpc INTERFACE OpenSSL::Crypto)
+    # libweft, which goes along, has libcrypto as a shared library, and libssl's
+    # archive fits to libcrypto's alone.
+    if(name MATCHES "^(crypto|ssl)$")
       continue()
     endif()
     find_library(archive lib${name}.a NO_CACHE REQUIRED)
@@ -41,7 +41,8 @@ elseif(WEFT_GRPC STREQUAL "static")
     unset(archive)
   endforeach()
   list(JOIN archives "," archives)
-  target_link_libraries(weft_grpc INTERFACE "$<LINK_GROUP:RESCAN,${archives}>")
+  target_link_libraries(weft_grpc INTERFACE "$<LINK_GROUP:RESCAN,${archives}>"
+    OpenSSL::SSL)
 else()
   message(FATAL_ERROR "WEFT_GRPC: ${WEFT_GRPC} is neither shared nor static")
 endif()
