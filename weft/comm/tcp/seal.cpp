@@ -17,8 +17,8 @@ Nonce nonce_of(std::uint64_t number) {
   return nonce;
 }
 
-// The cipher takes calls in their order, as they stand here; what else fails it
-// is memory.
+// Calls come in the order that the cipher wants, so that one fails only where
+// this OpenSSL lacks it, or memory does.
 void expect(int done) {
   if (done != 1) {
     throw Error(ErrorCode::kUnavailable, "tcp",

@@ -5,6 +5,9 @@
 // A key belongs to one direction of one connection, and no two things may be
 // sealed under it with the same number, which is the nonce.
 //
+// All calls throw Error(kUnavailable) where OpenSSL has no such cipher. They
+// allocate nothing but in constructors.
+//
 // Threads: one for each object.
 #pragma once
 
@@ -32,7 +35,6 @@ using Cipher = std::unique_ptr<EVP_CIPHER_CTX, CipherDeleter>;
 // hidden, end().
 class Sealer {
  public:
-  // Throws Error(kUnavailable) where OpenSSL has no such cipher.
   explicit Sealer(const SealKey& key);
 
   void begin(std::uint64_t number);

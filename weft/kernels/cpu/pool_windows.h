@@ -171,8 +171,8 @@ class PoolGradient : public PoolKernel<T> {
     T* dx;
   };
 
-  // Those of `count` windows, `stride` apart, that hold the pixel at `position`
-  // of the padded axis.
+  // An axis, padded, has `count` windows, `stride` apart. The result are those
+  // that hold the pixel at `position`.
   static WindowRange seeing(std::int64_t position, std::int64_t window,
                             std::int64_t stride, std::int64_t count) {
     return {position < window ? 0 : (position - window) / stride + 1,
