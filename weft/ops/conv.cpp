@@ -140,9 +140,12 @@ Gradients conv2d_gradient(const GradientContext& g) {
   const Conv2dOptions options = to_options(g.attributes());
   // dy first passes back through the relu: the rest is linear.
   const Value dy = tail_gradient(g);
+  // Steps run in this order: what is of weights can be sent while the image's
+  // gradient is computed.
+  const Value weights =
+      conv2d_weight_gradient(g.x(0), dy, g.x(1).type(), options);
   Gradients gradients = {
-      conv2d_input_gradient(dy, g.x(1), g.x(0).shape(), options),
-      conv2d_weight_gradient(g.x(0), dy, g.x(1).type(), options)};
+      conv2d_input_gradient(dy, g.x(1), g.x(0).shape(), options), weights};
   add_bias_gradient(g, dy, gradients);
   return gradients;
 }

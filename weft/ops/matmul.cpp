@@ -53,18 +53,19 @@ Gradients matmul_gradient(const GradientContext& g) {
   const Value dy = tail_gradient(g);
   const Value& a = g.x(0);
   const Value& b = g.x(1);
-  // An operand that is stored as Aᵀ has the gradient (dy Bᵀ)ᵀ = B dyᵀ: flags
-  // say so, and no transposition is computed.
-  const Value da = ta ? matmul(b, dy, {tb, true}) : matmul(dy, b, {false, !tb});
   // One matrix against a stack: its gradient is a sum over the stack, which a
   // product over all rows takes by itself. (Where a is stored transposed, its
   // rows do not lie behind each other.)
   const bool is_flat = b.shape().rank() == 2 && !ta;
   const Value rows = is_flat ? as_matrix(a) : a;
   const Value dy_rows = is_flat ? as_matrix(dy) : dy;
-  // The same rule gives Bᵀ the gradient (Aᵀ dy)ᵀ = dyᵀ A.
+  // An operand that is stored as Bᵀ has the gradient (Aᵀ dy)ᵀ = dyᵀ A: flags
+  // say so, and no transposition is computed. Steps run in this order, and b is
+  // mostly a weight, whose gradient can be sent while the other is computed.
   const Value db = tb ? matmul(dy_rows, rows, {true, ta})
                       : matmul(rows, dy_rows, {!ta, false});
+  // The same rule gives Aᵀ the gradient (dy Bᵀ)ᵀ = B dyᵀ.
+  const Value da = ta ? matmul(b, dy, {tb, true}) : matmul(dy, b, {false, !tb});
   // Leading dims that were broadcast are summed over.
   Gradients gradients = {sum_to(da, a.shape()), sum_to(db, b.shape())};
   add_bias_gradient(g, dy, gradients);
