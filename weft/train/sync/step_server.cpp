@@ -120,11 +120,12 @@ Task<> StepServer::send_change(Channel pull, const Bucket& bucket,
   std::vector<Task<>> sent;
   for (const Arrivals::Message& of : served.arrivals->messages()) {
     if (of.from == pull.rank()) continue;
-    if (of.is_there) {
+    if (quorum_.least == 0) {
       sent.push_back(queue_.pass(bucket.priority(), served.message.size(),
                                  send_whole(pull, of.from, served.message)));
     } else {
-      // Who is late listens late, and is not waited for.
+      // Who is late listens late, and who was not may stall before it listens:
+      // neither is waited for.
       late_sends_.push_back(
           send_late(pull, of.from, served.message, bucket.priority()));
       late_sends_.back().start();

@@ -114,6 +114,7 @@ class StepServer : public SyncPolicy {
   std::vector<Served> served_;
   // Steps that went on without some have left them.
   std::vector<std::unique_ptr<Arrivals>> late_;
+  // What nobody waits for before the end of an epoch.
   std::vector<Task<>> late_sends_;
   std::string text_;
 };

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""A server that is a process of its own: killed, begun again, and with workers
+that stall."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from weft import BIN, DIGITS, ROOT, CliTest, free_port  # noqa: E402
+
+KEY = {**os.environ, "WEFT_KEY": "a key of tests that everybody may know"}
+# The last of all ranks is the server.
+RANKS, SERVER = 3, 2
+SETTINGS = ("sync.policy=server", "sync.servers=1",
+            f'sync.topology="{RANKS}@20us,1GB/s"', "train.checkpoint_every=20")
+
+
+class ServersTest(CliTest):
+    def start(self, out: str, *more: str) -> list[subprocess.Popen]:
+        """A process for each rank; none knows the others' folders."""
+        port = free_port()
+        processes = []
+        for rank in range(RANKS):
+            sets = [word for each in SETTINGS for word in ("--set", each)]
+            process = subprocess.Popen(
+                [str(BIN), "train", str(DIGITS), "--out",
+                 str(self.folder / f"{out}{rank}"), "--threads", "1",
+                 "--transport", f"tcp(127.0.0.1:{port}, rank={rank}, ranks={RANKS})",
+                 *sets, *more],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                cwd=ROOT, env=KEY)
+            self.addCleanup(self.end, process)
+            processes.append(process)
+        return processes
+
+    def end(self, process: subprocess.Popen) -> None:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def wait_for_epoch(self, process: subprocess.Popen, epoch: int) -> None:
+        said = ""
+        for line in process.stderr:
+            said += line
+            if re.match(rf"epoch +{epoch}/", line):
+                return
+        self.fail(f"ended before epoch {epoch}:\n{said}")
+
+    def finish(self, processes: list[subprocess.Popen]) -> None:
+        for process in processes:
+            _, errors = process.communicate(timeout=300)
+            self.assertEqual(process.returncode, 0, errors)
+
+    def tensors(self, out: str) -> bytes:
+        """Rank 0's checkpoint behind its header, which has times in it."""
+        file = (self.folder / f"{out}0/last.safetensors").read_bytes()
+        return file[8 + int.from_bytes(file[:8], "little"):]
+
+    def test_a_killed_server_ends_all_and_the_run_goes_on(self) -> None:
+        epochs = ("--set", "train.epochs=12")
+        self.finish(self.start("whole", *epochs))
+        cut = self.start("cut", *epochs)
+        self.wait_for_epoch(cut[0], 1)
+        cut[SERVER].kill()
+        for rank in range(SERVER):
+            _, errors = cut[rank].communicate(timeout=120)
+            self.assertEqual(cut[rank].returncode, 2, errors)
+            self.assertIn(f"rank {SERVER}: is lost", errors)
+        self.finish(self.start("cut", *epochs, "--resume"))
+        self.assertEqual(self.tensors("cut"), self.tensors("whole"))
+
+    def test_a_worker_that_stalls_holds_up_no_quorum(self) -> None:
+        # At the end of an epoch all meet: this one has hundreds of steps.
+        ranks = self.start("run", "--json", "--set", "train.epochs=1", "--set",
+                           "train.batch=2", "--set",
+                           "sync.policy=server(quorum=1, deadline=0.001)")
+        self.wait_for_steps(ranks[0], 1)
+        # Its clock goes on, and it does not.
+        ranks[1].send_signal(signal.SIGSTOP)
+        self.wait_for_steps(ranks[0], self.steps() + 3)
+        ranks[1].send_signal(signal.SIGCONT)
+        output, errors = ranks[0].communicate(timeout=300)
+        self.assertEqual(ranks[0].returncode, 0, errors)
+        self.assertEqual(json.loads(output)["epochs"], 1)
+        self.finish(ranks[1:])
+
+    def wait_for_steps(self, process: subprocess.Popen, steps: int) -> None:
+        while self.steps() < steps:
+            if process.poll() is not None:
+                self.fail(f"ended before step {steps}: {process.stderr.read()}")
+
+    def steps(self) -> int:
+        """What rank 0 has logged."""
+        log = self.folder / "run0/traffic.jsonl"
+        return log.read_text().count("\n") if log.exists() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
