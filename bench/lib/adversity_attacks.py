@@ -32,14 +32,20 @@ def benches(where: Setting) -> list[Bench]:
             collapse_bench(where), resilience_bench(where)]
 
 
-@cache
-def accuracy(where: Setting, rule: str, attack: str) -> float:
-    """The accuracy on 2,000 held-out images."""
+def train(where: Setting, rule: str, attack: str, steps: int, every: int,
+          batch: int = BATCH, divisor: int = 4) -> dict:
     return answer([where.worker, "attacks", "--threads", 1, "--rule", rule,
                    "--attack", attack, "--data",
                    where.data_folder("cifar10").parent, "--workers", WORKERS,
-                   "--liars", LIARS, "--batch", BATCH, "--steps", steps(where),
-                   "--rate", RATE])["accuracy"]
+                   "--liars", LIARS, "--batch", batch, "--steps", steps,
+                   "--rate", RATE, "--every", every, "--divisor", divisor])
+
+
+@cache
+def accuracy(where: Setting, rule: str, attack: str) -> float:
+    """The accuracy on 2,000 held-out images."""
+    return train(where, rule, attack, steps(where),
+                 every=steps(where))["accuracy"]
 
 
 def attack_bench(where: Setting, rule: str, attack: str) -> Bench:

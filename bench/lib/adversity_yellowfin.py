@@ -6,7 +6,7 @@ from statistics import median
 from typing import NamedTuple
 
 from lib.bench import Bar, Bench, Setting
-from lib.suite import marked
+from lib.suite import answer, marked
 from lib.training_curve import Trained, train
 
 GRIDS = {"adam": ("3e-4", "1e-3", "2e-3", "5e-3", "1e-2"),
@@ -73,6 +73,31 @@ def race(where: Setting, task: Task, peer: str, least: float | None,
     return Bench((bar,), measure)
 
 
+def same_rule(where: Setting) -> Bench:
+    """Whether a race that is lost is lost by the method: by the same formulas
+    in PyTorch, the same network must come to the same loss."""
+    bar = Bar("cifar10-resnet20: loss by yellowfin, off that of its formulas in "
+              "PyTorch", "share", 0.05, at_most=True)
+
+    def measure() -> dict:
+        epochs = 1 if where.quick else 5
+        ours = run(where, RESNET._replace(epochs=epochs, dtype="f32"),
+                   "yellowfin", "1.0", 1).train_loss
+        peer = answer([where.peers.python,
+                       where.root / "bench/peers/torch_yellowfin.py",
+                       "--data", where.data_folder("cifar10").parent,
+                       "--epochs", epochs, "--threads", where.threads])
+        loss = peer["losses"][-1]
+        return {bar.name: {
+            "ours": ours, "peer": loss, "peer_name": where.peers.torch_name,
+            "ratio": abs(ours / loss - 1),
+            "note": marked(where, f"the mean of epoch {epochs}; there the rate "
+                           f"is {peer['rate']:.2g} and momentum "
+                           f"{peer['momentum']:.2g}")}}
+
+    return Bench((bar,), measure)
+
+
 def price(where: Setting) -> Bench:
     bar = Bar("resnet20 step, b128: yellowfin over momentum", "times", 1.25,
               at_most=True)
@@ -128,4 +153,4 @@ def benches(where: Setting) -> list[Bench]:
     return [loop(where), price(where),
             race(where, SHAKESPEARE, "adam", 2.0, (1, 2, 3)),
             race(where, RESNET, "adam", 1.3, (1,)),
-            race(where, RESNET, "momentum", None, (1,))]
+            race(where, RESNET, "momentum", None, (1,)), same_rule(where)]

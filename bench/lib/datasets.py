@@ -26,7 +26,7 @@ def batches(curve: Curve, model: Model, data: Path) -> Batches:
     i64[steps, size] with the tokens that follow them."""
     if curve.data == "ptb":
         return _windows(_ptb_tokens(data), curve.batch, model.steps)
-    examples = _digits() if curve.data == "digits" else _cifar10(data)
+    examples = _digits() if curve.data == "digits" else cifar10(data)
     return _shuffled(*examples, curve.batch)
 
 
@@ -62,7 +62,7 @@ def cifar10_test(data: Path) -> tuple[np.ndarray, np.ndarray]:
     return _cifar10_examples([data / "cifar10" / "test_batch.bin"])
 
 
-def _cifar10(data: Path) -> tuple[np.ndarray, np.ndarray]:
+def cifar10(data: Path) -> tuple[np.ndarray, np.ndarray]:
     return _cifar10_examples(files(Curve("", "", "cifar10", 0), data))
 
 

@@ -1,12 +1,14 @@
 // weft-bench attacks --rule TEXT --attack NAME --data DIR --workers N --liars F
-// --batch B --steps S --rate R: trains a network for CIFAR-10 of a quarter of
-// the width of Damaskinos et al. ("AggregaThor", MLSys 2019) by N workers, F of
-// which lie, and says how accurate it is on the held-out images.
+// --batch B --steps S --rate R --divisor D --every K: trains a network for
+// CIFAR-10 of a D-th of the width of Damaskinos et al. ("AggregaThor", MLSys
+// 2019) by N workers, F of which lie. Says how accurate it is on the held-out
+// images, every K steps and at the end, and for how long a worker computes.
 //
 // One server has all gradients, as one bucket. Workers compute one after the
 // other; liars see what they have computed (tests/support/attacks.h).
 #include "tests/support/attacks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "bench/worker/serve.h"
 #include "tests/support/rule_steps.h"
 
+#include "weft/base/stopwatch.h"
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
 #include "weft/nn/layer_def.h"
@@ -27,19 +30,16 @@ namespace {
 constexpr std::int64_t kHeldOut = 2000;
 constexpr std::int32_t kClasses = 10;
 
-// conv 5x5x64, pool, conv 5x5x64, pool, 384, 192, 10, at a quarter.
-const std::vector<std::string> kLayers{"conv2d(16, kernel=5)",
-                                       "relu",
-                                       "max-pool(3, stride=2, padding=1)",
-                                       "conv2d(16, kernel=5)",
-                                       "relu",
-                                       "max-pool(3, stride=2, padding=1)",
-                                       "flatten",
-                                       "linear(96)",
-                                       "relu",
-                                       "linear(48)",
-                                       "relu",
-                                       "linear(10)"};
+// conv 5x5x64, pool, conv 5x5x64, pool, 384, 192, 10, each a divisor-th.
+std::vector<std::string> layers(std::int64_t divisor) {
+  const std::string conv = fmt::format("conv2d({}, kernel=5)", 64 / divisor);
+  const std::string pool = "max-pool(3, stride=2, padding=1)";
+  const auto linear = [&](std::int64_t width) {
+    return fmt::format("linear({})", width / divisor);
+  };
+  return {conv,      "relu",      pool,   conv,        "relu", pool,
+          "flatten", linear(384), "relu", linear(192), "relu", "linear(10)"};
+}
 
 Tensor flipped(const Tensor& labels) {
   const Tensor result = labels.clone();
@@ -51,8 +51,8 @@ Tensor flipped(const Tensor& labels) {
 
 class Training {
  public:
-  Training(std::int64_t batch, std::int64_t held_out)
-      : stack_(network()),
+  Training(std::int64_t divisor, std::int64_t batch, std::int64_t held_out)
+      : stack_(network(divisor)),
         task_(make_task("classification")),
         optimizer_(make_optimizer("momentum", {})),
         description_(describe(batch)),
@@ -73,8 +73,18 @@ class Training {
 
   test::Gradient gradient(const Tensor& images, const Tensor& labels) {
     const std::vector<Tensor> batch{images, labels};
+    const Stopwatch watch;
     backward_->run(batch, {.number = steps_});
+    computing_.push_back(watch.seconds());
     return row_of(gradients_);
+  }
+
+  // The median of all gradients' seconds.
+  double computing_seconds() const {
+    std::vector<double> seconds = computing_;
+    const auto middle = seconds.begin() + std::ssize(seconds) / 2;
+    std::ranges::nth_element(seconds, middle);
+    return *middle;
   }
 
   std::vector<float> parameters() const {
@@ -91,14 +101,16 @@ class Training {
     update_->run({}, {.lr = rate, .number = steps_++});
   }
 
-  double accuracy(std::unique_ptr<BatchSource> held_out) {
-    Evaluation evaluation(whole_, std::move(held_out));
+  double accuracy(const DatasetSplits& data) {
+    Evaluation evaluation(
+        whole_,
+        std::make_unique<Loader>(data.test, LoaderOptions{.batch = kHeldOut}));
     return Scores(task_->metrics(), evaluation.run()).get("accuracy");
   }
 
  private:
-  static LayerStack network() {
-    LayerStack stack = stack_layers(kLayers, {.example = {32, 32, 3}});
+  static LayerStack network(std::int64_t divisor) {
+    LayerStack stack = stack_layers(layers(divisor), {.example = {32, 32, 3}});
     stack.layers.initialize(1);
     return stack;
   }
@@ -130,6 +142,7 @@ class Training {
   std::optional<Step> backward_;
   std::optional<Step> update_;
   std::int64_t steps_ = 0;
+  std::vector<double> computing_;
 };
 
 }  // namespace
@@ -149,11 +162,13 @@ void train_under_attack(const WorkerOptions& options) {
                              .shuffle = true,
                              .drop_last = true,
                              .seed = 1});
-  Training training(batch, kHeldOut);
+  const std::int64_t every = options.integer("every");
+  Training training(options.integer("divisor"), batch, kHeldOut);
   const auto count = static_cast<int>(workers);
   test::RuleSteps combine(rule, count, training.size());
   std::vector<test::Gradient> first;
   RuleFigures figures;
+  Json curve = Json::array();
   for (std::int64_t step = 0; step < options.integer("steps"); ++step) {
     const Batch& whole = loader.next();
     std::vector<test::Gradient> sent;
@@ -184,13 +199,16 @@ void train_under_attack(const WorkerOptions& options) {
     }
     training.apply(combine.mean_of(sent, parameters), rate);
     figures = combine.figures();
+    if ((step + 1) % every == 0) {
+      curve.push_back({step + 1, training.accuracy(data)});
+    }
   }
-  const double accuracy = training.accuracy(
-      std::make_unique<Loader>(data.test, LoaderOptions{.batch = kHeldOut}));
   const auto known = [](double figure) {
     return std::isfinite(figure) ? Json(figure) : Json();
   };
-  fmt::print("{}\n", Json{{"accuracy", accuracy},
+  fmt::print("{}\n", Json{{"accuracy", training.accuracy(data)},
+                          {"curve", curve},
+                          {"computing_seconds", training.computing_seconds()},
                           {"selected", known(figures.selected)},
                           {"margin", known(figures.margin)},
                           {"parameters", training.size()}}
