@@ -3,6 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/train/sync/entrywise.cpp"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <hwy/foreach_target.h>
 #include <limits>
@@ -48,6 +49,12 @@ struct WideSum {
                        hn::DemoteTo(half, hn::Mul(low, scale)));
   }
 };
+
+Vector times_of(Vector x, double factor) {
+  WideSum wide;
+  wide.add(x);
+  return wide.times(factor);
+}
 
 // Values of all workers, a row of kTile for each.
 class Tile {
@@ -184,6 +191,37 @@ void finite_range(std::span<const Contribution> arrived, double times,
   }
 }
 
+// Sums of f32, several vectors side by side.
+void sum_range(std::span<const Contribution> arrived, double times,
+               std::size_t begin, std::size_t end, float* result) {
+  constexpr std::size_t kVectors = 4;
+  std::size_t i = begin;
+  for (; i + kVectors * kLanes <= end; i += kVectors * kLanes) {
+    std::array<Vector, kVectors> sums;
+    sums.fill(simd::broadcast(0));
+    for (const Contribution& each : arrived) {
+      const float* from = each.values.data() + i;
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[v] = hn::Add(sums[v], simd::load(from + v * kLanes));
+      }
+    }
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      // Without a factor it is the sum that the mean would be, to the bit.
+      simd::store(times == 1 ? sums[v] : times_of(sums[v], times),
+                  result + i + v * kLanes);
+    }
+  }
+  for (; i < end; i += kLanes) {
+    const std::size_t count = std::min(kLanes, end - i);
+    Vector sum = simd::broadcast(0);
+    for (const Contribution& each : arrived) {
+      sum = hn::Add(sum, simd::load_part(each.values.data() + i, count, 0.0f));
+    }
+    simd::store_part<float>(times == 1 ? sum : times_of(sum, times), result + i,
+                            count);
+  }
+}
+
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -224,6 +262,14 @@ void mean_of_closest(std::span<const Contribution> arrived, Middle middle,
   const auto run = WEFT_FOR_MACHINE(closest_range);
   for_entries(result, [&](std::size_t begin, std::size_t end) {
     run(arrived, network, middle, kept, times, begin, end, result.data());
+  });
+}
+
+void sum_of(std::span<const Contribution> chosen, double times,
+            std::span<float> result) {
+  const auto run = WEFT_FOR_MACHINE(sum_range);
+  for_entries(result, [&](std::size_t begin, std::size_t end) {
+    run(chosen, times, begin, end, result.data());
   });
 }
 

@@ -1,13 +1,13 @@
-// What robust rules make of each entry of n contributions: means of the middle
-// of sorted values, of those that are closest to it, and of those that are
-// finite. In sorted order what is not finite counts as the largest, +infinity,
+// What robust rules make of each entry of n contributions: sums, means of the
+// middle of sorted values, of those that are closest to it, and of those that
+// are finite. In sorted order what is not finite counts as the largest, +infinity,
 // whatever it is.
 //
 // Which worker sent a value does not matter, so that of two values that are as
 // far from the middle the smaller one counts as closer.
 //
-// Sums are rounded once. Cost: n log²(n) / 4 comparisons an entry, in all lanes
-// of vectors and all threads; the same bits by any number of threads.
+// Sums of means are rounded once. Cost: n log²(n) / 4 comparisons an entry, in
+// all lanes of vectors and all threads; the same bits by any number of threads.
 //
 // Threads: pure functions.
 #pragma once
@@ -42,6 +42,11 @@ void mean_of_middle(std::span<const Contribution> arrived, Middle middle,
 // middle, for each entry.
 void mean_of_closest(std::span<const Contribution> arrived, Middle middle,
                      std::size_t kept, double times, std::span<float> result);
+
+// times * the sum of all in their order, in f32: as workers' gradients are summed
+// where no rule is.
+void sum_of(std::span<const Contribution> chosen, double times,
+            std::span<float> result);
 
 // times * the mean of the values that are finite; 0 where none is.
 void mean_of_finite(std::span<const Contribution> arrived, double times,

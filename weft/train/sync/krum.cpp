@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "weft/train/sync/entrywise.h"
 #include "weft/train/sync/pair_distances.h"
 
 namespace weft {
@@ -181,21 +182,6 @@ std::vector<Contribution> of_ranks(std::span<const Contribution> arrived,
     result.push_back(*found);
   }
   return result;
-}
-
-void sum_of(std::span<const Contribution> chosen, double times,
-            std::span<float> result) {
-  std::ranges::fill(result, 0.0f);
-  for (const Contribution& each : chosen) {
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i] += each.values[i];
-    }
-  }
-  // Without a factor it is the sum that the mean would be, to the bit.
-  if (times == 1) return;
-  for (float& value : result) {
-    value = static_cast<float>(static_cast<double>(value) * times);
-  }
 }
 
 std::unique_ptr<AggregationRule> make_multi_krum(const RuleContext& context,

@@ -67,10 +67,6 @@ class DistanceRule : public AggregationRule {
 std::vector<Contribution> of_ranks(std::span<const Contribution> arrived,
                                    std::span<const int> ranks);
 
-// The sum of contributions in the order of ranks, times a factor.
-void sum_of(std::span<const Contribution> chosen, double times,
-            std::span<float> result);
-
 // Krum and Multi-Krum: the mean of the `selected` workers with the smallest
 // scores; 0: as many as theory allows, n - f - 2.
 std::unique_ptr<AggregationRule> make_multi_krum(const RuleContext& context,

@@ -7,6 +7,8 @@
 // the n - 4 f - 2 values that are closest to their median.
 #include <algorithm>
 
+#include "weft/base/index.h"
+#include "weft/base/parallel.h"
 #include "weft/train/sync/entrywise.h"
 #include "weft/train/sync/krum.h"
 
@@ -14,7 +16,7 @@ namespace weft {
 namespace {
 
 // Entries whose selected gradients are held at a time.
-constexpr std::size_t kPiece = 4096;
+constexpr std::int64_t kPiece = 2048;
 
 class Bulyan : public DistanceRule {
  public:
@@ -26,24 +28,15 @@ class Bulyan : public DistanceRule {
     for (const auto& ranks : rounds_) {
       rounds.push_back(of_ranks(part.arrived, ranks));
     }
-    const std::size_t kept = rounds.size() - 2 * wrong();
-    std::vector<std::vector<float>> means(rounds.size());
-    for (std::size_t begin = 0; begin < result.size(); begin += kPiece) {
-      const std::size_t count = std::min(kPiece, result.size() - begin);
-      std::vector<Contribution> selected;
-      for (std::size_t k = 0; k < rounds.size(); ++k) {
-        means[k].resize(count);
-        std::vector<Contribution> piece = rounds[k];
-        for (Contribution& each : piece) {
-          each.values = each.values.subspan(begin, count);
-        }
-        sum_of(piece, 1 / static_cast<double>(piece.size()), means[k]);
-        selected.push_back({static_cast<int>(k), means[k]});
-      }
-      mean_of_closest(selected, median_of(rounds.size()), kept,
-                      static_cast<double>(part.arrived.size()),
-                      result.subspan(begin, count));
-    }
+    const double count = static_cast<double>(part.arrived.size());
+    parallel_for(std::ssize(result), kPiece,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (; begin < end; begin += kPiece) {
+                     const std::int64_t size = std::min(kPiece, end - begin);
+                     combine_piece(rounds, count, at(begin),
+                                   result.subspan(at(begin), at(size)));
+                   }
+                 });
   }
 
   RuleFigures figures() const override {
@@ -69,6 +62,26 @@ class Bulyan : public DistanceRule {
   }
 
  private:
+  // Entries from `begin` on, times `count` workers.
+  void combine_piece(const std::vector<std::vector<Contribution>>& rounds,
+                     double count, std::size_t begin,
+                     std::span<float> result) const {
+    std::vector<float> means(rounds.size() * result.size());
+    std::vector<Contribution> selected;
+    for (std::size_t k = 0; k < rounds.size(); ++k) {
+      std::vector<Contribution> piece = rounds[k];
+      for (Contribution& each : piece) {
+        each.values = each.values.subspan(begin, result.size());
+      }
+      const auto mean =
+          std::span(means).subspan(k * result.size(), result.size());
+      sum_of(piece, 1 / static_cast<double>(piece.size()), mean);
+      selected.push_back({static_cast<int>(k), mean});
+    }
+    mean_of_closest(selected, median_of(rounds.size()),
+                    rounds.size() - 2 * wrong(), count, result);
+  }
+
   std::vector<std::vector<int>> rounds_;  // ranks, ascending
 };
 

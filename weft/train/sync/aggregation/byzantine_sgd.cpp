@@ -25,6 +25,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/train/sync/byzantine_bounds.h"
+#include "weft/train/sync/entrywise.h"
 #include "weft/train/sync/krum.h"
 #include "weft/train/sync/pair_distances.h"
 #include "weft/train/sync/policy.h"

@@ -15,6 +15,7 @@
 
 #include "weft/base/philox.h"
 #include "weft/base/ranges.h"
+#include "weft/train/sync/entrywise.h"
 #include "weft/train/sync/krum.h"
 #include "weft/train/sync/pair_distances.h"
 
