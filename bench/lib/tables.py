@@ -4,6 +4,7 @@ comments, which do not show:
 <!-- table SUITE: PATTERN; PATTERN -->        a table per processor; what stands
 <!-- end -->                                  between is replaced
 <!-- table SUITE, notes: PATTERN -->          the same, and the rows' notes
+<!-- matrix SUITE: PATTERN -->                of rows "DOWN: ACROSS", our figures
 <!-- row SUITE FIELD: PATTERN -->1.4<!-- --> one figure in a sentence
 
 A figure is that of the rows that match: "1.4 to 1.9" where processors or rows
@@ -15,13 +16,14 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 
 from lib.machine import line_of
 from lib.row import number
 
 Rows = list[dict]
-TABLE = re.compile(r"(<!-- table (\w+)(, notes)?: (.*?) -->\n).*?(<!-- end -->)",
-                   re.DOTALL)
+TABLE = re.compile(r"(<!-- (table|matrix) (\w+)(, notes)?: (.*?) -->\n).*?"
+                   r"(<!-- end -->)", re.DOTALL)
 FIGURE = re.compile(r"(<!-- row (\w+) (\w+)( %)?: (.*?) -->)[^<]*(<!-- -->)",
                     re.DOTALL)
 
@@ -55,9 +57,10 @@ class Kept:
 def filled(page: str, suite_of: Callable[[str], Kept]) -> str:
     """The page with its tables and figures; `suite_of` finds one by name."""
     def table_of(match: re.Match) -> str:
-        start, suite, notes, patterns, end = match.groups()
+        start, kind, suite, notes, patterns, end = match.groups()
         rows, missing = suite_of(suite).chosen(patterns)
-        return start + tables(rows, missing, bool(notes)) + end
+        one = matrix if kind == "matrix" else partial(table, notes=bool(notes))
+        return start + tables(rows, missing, one) + end
 
     def figure_of(match: re.Match) -> str:
         start, suite, field, percent, pattern, end = match.groups()
@@ -70,7 +73,7 @@ def filled(page: str, suite_of: Callable[[str], Kept]) -> str:
 def shown(page: str, suite_of: Callable[[str], Kept]) -> set[tuple[str, str]]:
     """The suites and names of what stands in a page's tables."""
     found = set()
-    for _, suite, _, patterns, _ in TABLE.findall(page):
+    for _, _, suite, _, patterns, _ in TABLE.findall(page):
         rows, missing = suite_of(suite).chosen(patterns)
         found |= {(suite, row["name"]) for row in rows}
         found |= {(suite, name) for name in missing}
@@ -79,8 +82,9 @@ def shown(page: str, suite_of: Callable[[str], Kept]) -> set[tuple[str, str]]:
 
 # --- Tables --------------------------------------------------------------------
 
-def tables(rows: Rows, missing: list[str], notes: bool) -> str:
-    text = "".join(table(each, notes) for each in by_processor(rows))
+def tables(rows: Rows, missing: list[str],
+           one: Callable[[Rows], str]) -> str:
+    text = "".join(one(each) for each in by_processor(rows))
     if missing:
         text += f"\nNot measured yet: {'; '.join(missing)}.\n"
     return text + "\n"
@@ -94,10 +98,14 @@ def by_processor(rows: Iterable[dict]) -> list[Rows]:
     return list(groups.values())
 
 
-def table(rows: Rows, notes: bool) -> str:
+def head(rows: Rows) -> str:
     best = max((row["provenance"] for row in rows),
                key=lambda made: made["instructions"] is not None)
-    lines = [f"\n**On {line_of(best)}**\n",
+    return f"\n**On {line_of(best)}**\n"
+
+
+def table(rows: Rows, notes: bool) -> str:
+    lines = [head(rows),
              "| | unit | Weft | peer | ratio (low – high) | bar | |",
              "| --- | --- | --- | --- | --- | --- | --- |"]
     lines += [line(row) for row in rows]
@@ -107,6 +115,19 @@ def table(rows: Rows, notes: bool) -> str:
         lines += [f"- {row['name']}: {row['note']}" for row in rows
                   if row["note"]]
     return "\n".join(lines) + "\n"
+
+
+def matrix(rows: Rows) -> str:
+    cells = {tuple(row["name"].rsplit(": ", 1)): row for row in rows}
+    across = list(dict.fromkeys(name for _, name in cells))
+    lines = [head(rows), f"| {rows[0]['unit']} | {' | '.join(across)} |",
+             "| --- " * (len(across) + 1) + "|"]
+    for down in dict.fromkeys(name for name, _ in cells):
+        line = [cells.get((down, name)) for name in across]
+        figures = ["" if row is None else row["error"] or number(row["ours"])
+                   for row in line]
+        lines.append(f"| {down} | {' | '.join(figures)} |")
+    return "\n".join([*lines, "", *origins(rows)]) + "\n"
 
 
 def line(row: dict) -> str:

@@ -169,6 +169,16 @@ class TablesTest(unittest.TestCase):
         page = self.fill("<!-- table engine: later; x -->\n<!-- end -->")
         self.assertIn("Not measured yet: later.", page)
 
+    def test_a_matrix_has_a_line_for_each_name_before_the_colon(self):
+        rows = [kept("a: p") | {"ours": 0.25}, kept("a: q"),
+                kept("b: q", error="no data")]
+        suite = Kept(rows, [*(row["name"] for row in rows), "b: p"])
+        page = filled("<!-- matrix engine: * -->\n<!-- end -->",
+                      lambda name: suite)
+        self.assertIn("| p | q |\n| --- | --- | --- |\n| a | 0.25 | 1 |\n"
+                      "| b |  | no data |\n", page)
+        self.assertIn("Not measured yet: b: p.", page)
+
     def test_filling_twice_changes_nothing(self):
         page = self.fill("<!-- table engine, notes: * -->\n<!-- end -->\n"
                          "<!-- row engine ratio: x -->?<!-- --> times")
