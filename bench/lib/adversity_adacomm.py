@@ -4,7 +4,8 @@ synchronous training, and beside what formulas say of time."""
 import math
 
 from lib.bench import Bar, Bench, Setting
-from lib.suite import marked
+from lib.picture import chart
+from lib.suite import draw, marked
 from lib.training_curve import Trained, train
 
 # A quarter of AggregaThor's network, without batch norm: a step costs us little,
@@ -67,6 +68,13 @@ def race(where: Setting, workers: int, ratio: float, least: float) -> Bench:
         interval = together.epochs[-1]["seconds"] / (1 + ratio) / 2
         ours = run(f"adacomm(tau0={TAU0[ratio]}, interval={interval:.4g}s)",
                    1.5)
+        draw(where, f"adacomm-{workers}-workers-{ratio:g}x", chart(
+            f"{workers} workers, communicating takes {ratio:g} steps",
+            "virtual seconds", "held-out loss",
+            {name: [(epoch["seconds"], epoch["test_loss"])
+                    for epoch in each.epochs]
+             for name, each in (("adacomm", ours), ("allreduce", together))},
+            y_from_zero=False))
         seconds, reached = first_at(together, loss), first_at(ours, loss)
         if reached is None:
             best = min(epoch["test_loss"] for epoch in ours.epochs)

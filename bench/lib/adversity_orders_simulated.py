@@ -5,7 +5,8 @@ on this machine; its times are played on virtual networks."""
 from functools import cache, partial
 
 from lib.bench import Bar, Bench, Setting
-from lib.suite import answer, marked
+from lib.picture import chart
+from lib.suite import answer, draw, marked
 
 # Models with a batch and the side of an image, or the words of a sentence: the
 # network is slowed down with the computing, so that small ones say as much.
@@ -36,6 +37,15 @@ def p3_bench(where: Setting, model: str) -> Bench:
                         "--threads", where.threads, "--batch", batch,
                         "--side", side, "--hosts", HOSTS,
                         "--steps", 3 if where.quick else 6])
+        draw(where, f"p3-{model}", chart(
+            f"{model} on {HOSTS} simulated hosts",
+            "seconds that its parameters travel, over those of computing",
+            "steps/s",
+            {name: sorted((rate["share"], 1 / rate[field])
+                          for rate in found["rates"])
+             for name, field in (("no order could have more", "least"),
+                                 ("no order", "plain"), ("p3", "p3"))},
+            log_x=True))
         rates = sorted(found["rates"], key=lambda rate: rate["plain"] / rate["p3"])
         most = max(rate["plain"] / rate["least"] for rate in rates)
         rows = {}

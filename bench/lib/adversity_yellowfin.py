@@ -6,7 +6,8 @@ from statistics import median
 from typing import NamedTuple
 
 from lib.bench import Bar, Bench, Setting
-from lib.suite import answer, marked
+from lib.picture import chart
+from lib.suite import answer, draw, marked
 from lib.training_curve import Trained, train
 
 GRIDS = {"adam": ("3e-4", "1e-3", "2e-3", "5e-3", "1e-2"),
@@ -37,6 +38,10 @@ def run(where: Setting, task: Task, optimizer: str, rate: str,
                  f"train.seed={seed}", data=data)
 
 
+def points(run: Trained) -> list[tuple[float, float]]:
+    return [(epoch["step"], epoch["train_loss"]) for epoch in run.epochs]
+
+
 def race(where: Setting, task: Task, peer: str, least: float | None,
          seeds: tuple[int, ...]) -> Bench:
     """Iterations to the best loss of another optimizer, at the best of its
@@ -50,16 +55,20 @@ def race(where: Setting, task: Task, peer: str, least: float | None,
         tried = {rate: run(where, task, peer, rate, seeds[0]).train_loss
                  for rate in grid}
         rate = min(tried, key=tried.get)
-        ratios, losses = [], []
+        ratios, losses, curves = [], [], {}
         for seed in seeds:
             ours = run(where, task, "yellowfin", "1.0", seed)
             other = run(where, task, peer, rate, seed)
             losses.append(other.train_loss)
             reached = ours.first_below(other.train_loss, "step")
             steps = other.epochs[-1]["step"]
+            curves[f"yellowfin, seed {seed}"] = points(ours)
+            curves[f"{peer} at {rate}, seed {seed}"] = points(other)
             # A loss that is never reached counts by how far it was not.
             ratios.append(steps / reached if reached else
                           other.train_loss / ours.train_loss)
+        draw(where, f"yellowfin-{task.recipe}-{peer}", chart(
+            task.recipe, "iterations", "loss", curves, y_from_zero=False))
         return {bar.name: {
             "ratio": median(ratios), "low": min(ratios), "high": max(ratios),
             "note": marked(where, f"{peer} at {rate} comes to "
