@@ -19,7 +19,7 @@ KEY = {**os.environ, "WEFT_KEY": "a key of tests that everybody may know"}
 # The last of all ranks is the server.
 RANKS, SERVER = 3, 2
 SETTINGS = ("sync.policy=server", "sync.servers=1",
-            f'sync.topology="{RANKS}@20us,1GB/s"', "train.checkpoint_every=20")
+            f'sync.topology="{RANKS}@20us,1GB/s"')
 
 
 class ServersTest(CliTest):
@@ -65,7 +65,8 @@ class ServersTest(CliTest):
         return file[8 + int.from_bytes(file[:8], "little"):]
 
     def test_a_killed_server_ends_all_and_the_run_goes_on(self) -> None:
-        epochs = ("--set", "train.epochs=12")
+        epochs = ("--set", "train.epochs=12", "--set",
+                  "train.checkpoint_every=20")
         self.finish(self.start("whole", *epochs))
         cut = self.start("cut", *epochs)
         self.wait_for_epoch(cut[0], 1)
@@ -78,28 +79,37 @@ class ServersTest(CliTest):
         self.assertEqual(self.tensors("cut"), self.tensors("whole"))
 
     def test_a_worker_that_stalls_holds_up_no_quorum(self) -> None:
-        # At the end of an epoch all meet: this one has hundreds of steps.
-        ranks = self.start("run", "--json", "--set", "train.epochs=1", "--set",
-                           "train.batch=2", "--set",
+        for order in ("backward", "p3"):
+            with self.subTest(order):
+                self.stall(order)
+
+    def stall(self, order: str) -> None:
+        # At the end of an epoch, and before a checkpoint, all meet: this one
+        # has hundreds of steps.
+        ranks = self.start(order, "--json", "--set", "train.epochs=1", "--set",
+                           "train.batch=2", "--set", f"sync.order={order}",
+                           "--set",
                            "sync.policy=server(quorum=1, deadline=0.001)")
-        self.wait_for_steps(ranks[0], 1)
+        self.wait_for_steps(ranks[0], order, 1)
         # Its clock goes on, and it does not.
         ranks[1].send_signal(signal.SIGSTOP)
-        self.wait_for_steps(ranks[0], self.steps() + 3)
+        # More than credit for slices lasts for.
+        self.wait_for_steps(ranks[0], order, self.steps(order) + 40)
         ranks[1].send_signal(signal.SIGCONT)
         output, errors = ranks[0].communicate(timeout=300)
         self.assertEqual(ranks[0].returncode, 0, errors)
         self.assertEqual(json.loads(output)["epochs"], 1)
         self.finish(ranks[1:])
 
-    def wait_for_steps(self, process: subprocess.Popen, steps: int) -> None:
-        while self.steps() < steps:
+    def wait_for_steps(self, process: subprocess.Popen, out: str,
+                       steps: int) -> None:
+        while self.steps(out) < steps:
             if process.poll() is not None:
                 self.fail(f"ended before step {steps}: {process.stderr.read()}")
 
-    def steps(self) -> int:
+    def steps(self, out: str) -> int:
         """What rank 0 has logged."""
-        log = self.folder / "run0/traffic.jsonl"
+        log = self.folder / f"{out}0/traffic.jsonl"
         return log.read_text().count("\n") if log.exists() else 0
 
 

@@ -59,6 +59,8 @@ Task<> Arrivals::receive(std::size_t index, std::size_t most) {
     count_one();
     changed_.notify_all();
     co_await receipt.all();
+    ++answered_;
+    changed_.notify_all();
   } catch (...) {
     failure_ = std::current_exception();
     changed_.notify_all();
@@ -98,8 +100,13 @@ Task<> Arrivals::enough() {
   }
 }
 
+// By its tasks themselves: whoever is told by one of them must not let it go.
+bool Arrivals::is_over() const {
+  return !failure_ && std::ranges::all_of(receiving_, &Task<>::is_done);
+}
+
 Task<> Arrivals::rest() {
-  while (!is_complete()) {
+  while (answered_ < receiving_.size()) {
     if (failure_) std::rethrow_exception(failure_);
     co_await changed_.next();
   }

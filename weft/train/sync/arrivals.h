@@ -53,10 +53,14 @@ class Arrivals {
   // In the order of ranks, own included; some may not be there.
   const std::vector<Message>& messages() const { return messages_; }
   bool is_complete() const { return arrived_ == messages_.size(); }
+  // Whether all have come, and their senders been told: nothing is under way,
+  // and nothing has failed that rest() would throw.
+  bool is_over() const;
   // What came until now is kept, and what comes later is not.
   void close() { is_closed_ = true; }
 
-  // Ends when all have come, of which nobody needs the late ones any more.
+  // Ends when all have come, of which nobody needs the late ones any more, and
+  // their senders have been told. Throws what a transfer throws.
   Task<> rest();
 
  private:
@@ -71,7 +75,8 @@ class Arrivals {
   Receipts receipts_;
   std::vector<Message> messages_;
   std::size_t arrived_ = 0;
-  bool is_late_ = false;  // the deadline has passed
+  std::size_t answered_ = 0;  // of those that were received
+  bool is_late_ = false;      // the deadline has passed
   bool is_closed_ = false;
   std::exception_ptr failure_;
   TaskSignal changed_;

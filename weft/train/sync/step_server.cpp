@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/base/index.h"
 #include "weft/base/ranges.h"
 #include "weft/comm/transport/resend.h"
 #include "weft/train/sync/rank_memory.h"
@@ -36,11 +37,12 @@ StepServer::StepServer(const Quorum& quorum, bool in_part,
       // way there.
       pull_(context.recipe, context.seed + 1, context.buckets,
             Compressor::Memory::kNone),
-      queue_(context.recipe.credit),
       text_(pipeline_text(context.recipe)) {
   for (int rank = 0; rank < roles_.workers(); ++rank) {
     workers_.push_back(rank);
   }
+  const int queues = quorum.least == 0 ? 1 : communicator_.size();
+  for (int i = 0; i < queues; ++i) queues_.emplace_back(context.recipe.credit);
   for (const Bucket& bucket : buckets_) {
     served_.push_back(serve(bucket, context));
   }
@@ -86,8 +88,8 @@ Task<> StepServer::exchange(Bucket& bucket, SyncStep step) {
 Task<> StepServer::push_and_pull(Channel push, Channel pull,
                                  const Bucket& bucket, Served& served) {
   const int owner = roles_.owner_of(bucket.number());
-  co_await queue_.pass(bucket.priority(), served.message.size(),
-                       send_push(push, owner, served.message));
+  co_await queue_to(owner).pass(bucket.priority(), served.message.size(),
+                                send_push(push, owner, served.message));
   if (in_part_) {
     served.message.resize(bucket.bytes());
     co_await receive_until_whole(pull, owner, served.message);
@@ -99,6 +101,10 @@ Task<> StepServer::push_and_pull(Channel push, Channel pull,
   served.message.assign(
       served.room.begin(),
       served.room.begin() + static_cast<std::ptrdiff_t>(bytes));
+}
+
+CreditQueue& StepServer::queue_to(int rank) {
+  return queues_.size() == 1 ? queues_.front() : queues_[at(rank)];
 }
 
 Task<> StepServer::send_push(Channel push, int owner,
@@ -121,7 +127,8 @@ Task<> StepServer::send_change(Channel pull, const Bucket& bucket,
   for (const Arrivals::Message& of : served.arrivals->messages()) {
     if (of.from == pull.rank()) continue;
     if (quorum_.least == 0) {
-      sent.push_back(queue_.pass(bucket.priority(), served.message.size(),
+      sent.push_back(
+          queue_to(of.from).pass(bucket.priority(), served.message.size(),
                                  send_whole(pull, of.from, served.message)));
     } else {
       // Who is late listens late, and who was not may stall before it listens:
@@ -244,19 +251,20 @@ void StepServer::encode_push(const Bucket& bucket, const SyncStep& step,
 
 Task<> StepServer::send_late(Channel pull, int worker, Bytes message,
                              int priority) {
-  co_await queue_.pass(priority, message.size(),
-                       send_whole(std::move(pull), worker, message));
+  co_await queue_to(worker).pass(priority, message.size(),
+                                 send_whole(std::move(pull), worker, message));
 }
 
 void StepServer::begin_arrivals(const Channel& push, const Bucket& bucket,
                                 Served& served) {
-  std::erase_if(late_, [](const auto& late) { return late->is_complete(); });
+  std::erase_if(late_, [](const auto& late) { return late->is_over(); });
   std::erase_if(late_sends_, [](Task<>& late) {
     if (!late.is_done()) return false;
     late.result();  // throws where it failed
     return true;
   });
-  if (served.arrivals != nullptr && !served.arrivals->is_complete()) {
+  // A receipt that is still to leave is waited for by whoever wants it.
+  if (served.arrivals != nullptr && !served.arrivals->is_over()) {
     late_.push_back(std::move(served.arrivals));
   }
   // Those of the step before are let go only now: what completed them was one

@@ -30,6 +30,7 @@
 // Threads: as SyncPolicy says.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -81,6 +82,7 @@ class StepServer : public SyncPolicy {
   void encode_push(const Bucket& bucket, const SyncStep& step, Served& served);
   Task<> push_and_pull(Channel push, Channel pull, const Bucket& bucket,
                        Served& served);
+  CreditQueue& queue_to(int rank);
   Task<> send_push(Channel push, int owner,
                    std::span<const std::byte> message) const;
   Task<> send_change(Channel pull, const Bucket& bucket, const Served& served);
@@ -110,7 +112,9 @@ class StepServer : public SyncPolicy {
   std::vector<NamedTensor> trainable_;
   Compressor push_;
   Compressor pull_;
-  CreditQueue queue_;
+  // For a quorum one for each rank, so that who stalls holds nobody's credit
+  // but its own; else one for the card that all share.
+  std::deque<CreditQueue> queues_;
   std::vector<Served> served_;
   // Steps that went on without some have left them.
   std::vector<std::unique_ptr<Arrivals>> late_;
