@@ -78,23 +78,25 @@ class ServersTest(CliTest):
         self.finish(self.start("cut", *epochs, "--resume"))
         self.assertEqual(self.tensors("cut"), self.tensors("whole"))
 
-    def test_a_worker_that_stalls_holds_up_no_quorum(self) -> None:
-        for order in ("backward", "p3"):
-            with self.subTest(order):
-                self.stall(order)
+    def test_a_worker_that_stalls_holds_up_nobody(self) -> None:
+        quorum = "server(quorum=1, deadline=0.001)"
+        for run, policy, order in (("quorum", quorum, "backward"),
+                                   ("slices", quorum, "p3"),
+                                   ("async", "async_server", "backward")):
+            with self.subTest(run):
+                self.stall(run, policy, order)
 
-    def stall(self, order: str) -> None:
+    def stall(self, run: str, policy: str, order: str) -> None:
         # At the end of an epoch, and before a checkpoint, all meet: this one
         # has hundreds of steps.
-        ranks = self.start(order, "--json", "--set", "train.epochs=1", "--set",
+        ranks = self.start(run, "--json", "--set", "train.epochs=1", "--set",
                            "train.batch=2", "--set", f"sync.order={order}",
-                           "--set",
-                           "sync.policy=server(quorum=1, deadline=0.001)")
-        self.wait_for_steps(ranks[0], order, 1)
+                           "--set", f"sync.policy={policy}")
+        self.wait_for_steps(ranks[0], run, 1)
         # Its clock goes on, and it does not.
         ranks[1].send_signal(signal.SIGSTOP)
         # More than credit for slices lasts for.
-        self.wait_for_steps(ranks[0], order, self.steps(order) + 40)
+        self.wait_for_steps(ranks[0], run, self.steps(run) + 40)
         ranks[1].send_signal(signal.SIGCONT)
         output, errors = ranks[0].communicate(timeout=300)
         self.assertEqual(ranks[0].returncode, 0, errors)
