@@ -100,7 +100,7 @@ Task<> Arrivals::enough() {
   }
 }
 
-// By its tasks themselves: whoever is told by one of them must not let it go.
+// Its tasks tell: whoever is told by one of them must not let it go meanwhile.
 bool Arrivals::is_over() const {
   return !failure_ && std::ranges::all_of(receiving_, &Task<>::is_done);
 }
