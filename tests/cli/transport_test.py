@@ -12,10 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import (BIN, DIGITS, ROOT, CliTest, free_port,  # noqa: E402
-                  run)
+from weft import (BIN, DIGITS, KEY, ROOT, CliTest,  # noqa: E402
+                  free_port, run)
 
-KEY = {**os.environ, "WEFT_KEY": "a key of tests that everybody may know"}
 NO_KEY = {name: value for name, value in os.environ.items()
           if name != "WEFT_KEY"}
 SHORT = ("--set", "train.epochs=3", "--set", 'sync.topology="2@20us,1GB/s"')
@@ -29,25 +28,10 @@ class TransportTest(CliTest):
     def start(self, rank: int, port: int, options: str = "",
               arguments: tuple = (*SHORT, "--json"),
               environment: dict = KEY) -> subprocess.Popen:
-        process = subprocess.Popen(
-            self.train(f"rank{rank}", "--threads", "1", "--transport",
-                       f"tcp(127.0.0.1:{port}, rank={rank}{options})",
-                       *arguments),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            cwd=ROOT, env=environment)
-        self.addCleanup(self.end, process)
-        return process
-
-    def end(self, process: subprocess.Popen) -> None:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()
-
-    def finish(self, process: subprocess.Popen) -> str:
-        output, errors = process.communicate(timeout=300)
-        self.assertEqual(process.returncode, 0, errors)
-        return output
+        return self.start_weft(
+            *self.train(f"rank{rank}", "--threads", "1", "--transport",
+                        f"tcp(127.0.0.1:{port}, rank={rank}{options})",
+                        *arguments)[1:], env=environment)
 
     def losses(self, out: str) -> list[tuple]:
         """What each epoch came to, without times."""
@@ -55,11 +39,6 @@ class TransportTest(CliTest):
                    .read_text().splitlines())
         return [(row["epoch"], row["train_loss"], row["test_loss"])
                 for row in rows]
-
-    def tensors(self, out: str) -> bytes:
-        """The checkpoint behind its header, which has times in it."""
-        file = (self.folder / out / "best.safetensors").read_bytes()
-        return file[8 + int.from_bytes(file[:8], "little"):]
 
     def test_two_processes_train_what_two_threads_do(self) -> None:
         run(*self.train("threads", "--workers", "2", "--threads", "2",
@@ -73,7 +52,8 @@ class TransportTest(CliTest):
             self.assertEqual(result["workers"], 2)
             self.assertGreater(result["bytes_sent_per_step"], 38282 * 4)
             self.assertEqual(self.losses("rank0"), self.losses("threads"))
-            self.assertEqual(self.tensors("rank0"), self.tensors("threads"))
+            self.assertEqual(self.tensors("rank0/best.safetensors"),
+                             self.tensors("threads/best.safetensors"))
 
     def test_a_lost_rank_is_named_with_what_waited_for_it(self) -> None:
         port = free_port()

@@ -27,6 +27,7 @@ def free_port() -> int:
         return door.getsockname()[1]
 
 
+KEY = {**os.environ, "WEFT_KEY": "a key of tests that everybody may know"}
 # mpirun refuses root unless it is told twice.
 MPI_ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -58,6 +59,31 @@ class CliTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="weft-cli-")
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+    def start_weft(self, *arguments: str, env: dict) -> subprocess.Popen:
+        """Goes on by itself, and is killed when the test is over."""
+        process = subprocess.Popen(
+            [str(BIN), *arguments], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, cwd=ROOT, env=env)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process: subprocess.Popen) -> None:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def finish(self, process: subprocess.Popen) -> str:
+        """What it says on standard output, once it has ended well."""
+        output, errors = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, errors)
+        return output
+
+    def tensors(self, checkpoint: str) -> bytes:
+        """What is behind its header, which has times in it."""
+        file = (self.folder / checkpoint).read_bytes()
+        return file[8 + int.from_bytes(file[:8], "little"):]
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
