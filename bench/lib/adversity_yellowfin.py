@@ -89,7 +89,7 @@ def same_rule(where: Setting) -> Bench:
               "PyTorch", "share", 0.05, at_most=True)
 
     def measure() -> dict:
-        epochs = 1 if where.quick else 5
+        epochs = 1 if where.quick else RESNET.epochs
         ours = run(where, RESNET._replace(epochs=epochs, dtype="f32"),
                    "yellowfin", "1.0", 1).train_loss
         peer = answer([where.peers.python,
