@@ -30,8 +30,8 @@ PLAIN = way("no order", policy="server")
 # as many parts as there are servers, so that no card carries all of it.
 SPREAD = way("no order", policy="server", slices="true", bucket_bytes=2_400_000)
 P3 = way("p3", policy="server", order="p3")
-# Of ResNet-20's values, those of its last convolution, and of the batch norm
-# and the classifier behind that.
+# ResNet-20 has so many values, its last convolution, and the batch norm and
+# the classifier behind that.
 VALUES, CONVOLUTION, BEHIND = 269_722, 3 * 3 * 64 * 64, 2 * 64 + 65 * 10
 # Seeds of random orders, and what is compared with them.
 SEEDS = (1, 2, 3, 4, 5)

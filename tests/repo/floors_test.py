@@ -17,7 +17,7 @@ FOREIGN_INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
 # weft_core may include headers in these folders or with these endings: the
 # system's, and those of libraries that any of its places has.
 CORE_HEADER = re.compile(r"(sys|hwy|fmt|nlohmann|xbyak)/|"
-                         r"(cpuid|fcntl|immintrin|sched|signal|spawn|unistd)\.h$")
+                         r"(cpuid|fcntl|immintrin|sched|signal|spawn|unistd|xmmintrin)\.h$")
 # Who may know the threads of OpenMP, and MPI.
 SEAMS = {"omp.h": "base/openmp/", "mpi.h": "comm/mpi/"}
 # A layer, or what is made of layers.

@@ -1,5 +1,6 @@
 #include "tests/support/train_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <set>
@@ -51,6 +52,20 @@ std::vector<Value> values_of(const std::vector<VariableRef>& variables) {
     values.push_back(Variable(variable).read());
   }
   return values;
+}
+
+// Ten times slower arithmetic is no price for values that change nothing.
+TEST(TrainStep, TakesSubnormalsForZeros) {
+  nn::Sequential model = small_model();
+  const auto batch = batch_of(12);
+  const auto optimizer = make_optimizer("sgd", {});
+  test::TrainStep step(model, "classification", *optimizer, types_of(batch));
+  const Tensor weights = Variable(trainable_of(model).back()).read().tensor();
+  std::ranges::fill(weights.span<float>(), 1e-40f);
+  step.run(batch, 0.0, 0);
+  for (const float value : weights.span<float>()) EXPECT_EQ(value, 0);
+  volatile float small = 1e-30f;
+  EXPECT_NE(small * 1e-10f, 0) << "the caller's own arithmetic is as it was";
 }
 
 // Workers that take turns: one plan, and each its own values.

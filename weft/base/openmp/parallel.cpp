@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <optional>
 
+#include "weft/base/float_mode.h"
 #include "weft/base/team.h"
 #if defined(__linux__)
 #include <sched.h>
@@ -65,8 +66,10 @@ void parallel_ranges(std::int64_t size, std::int64_t grain,
     return;
   }
   const int caller = current_core();
+  const FloatMode mode = float_mode();
 #pragma omp parallel num_threads(threads)
   {
+    const FloatModeScope as_caller(mode);
     const std::int64_t count = omp_get_num_threads();
     const std::int64_t self = omp_get_thread_num();
     leave_caller(omp_get_thread_num(), caller, threads);
@@ -91,8 +94,10 @@ void run_team(int most, TeamFunction function, void* body) {
   // The system may give fewer threads than were asked for: the first one that
   // is there says how many meet.
   std::optional<SpinBarrier> barrier;
+  const FloatMode mode = float_mode();
 #pragma omp parallel num_threads(threads)
   {
+    const FloatModeScope as_caller(mode);
 #pragma omp single
     barrier.emplace(omp_get_num_threads());
     leave_caller(omp_get_thread_num(), caller, threads);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/float_mode.h"
 #include "weft/base/team.h"
 
 namespace weft {
@@ -31,11 +32,13 @@ struct Job {
   void* body;
   std::int64_t size;
   std::int64_t count;  // of ranges
+  FloatMode mode = float_mode();
   std::int64_t taken = 0;
   std::int64_t done = 0;
   Job* next = nullptr;
 
   void run(std::int64_t range) const {
+    const FloatModeScope as_caller(mode);
     const bool before = std::exchange(is_in_parallel, true);
     function(body, size * range / count, size * (range + 1) / count);
     is_in_parallel = before;

@@ -24,6 +24,7 @@ void Crew::run(const std::function<void(int)>& work) {
   {
     const std::lock_guard lock(mutex_);
     work_ = &work;
+    mode_ = float_mode();
     // The run has a number, by which a thread that wakes knows whether it has
     // served this one already.
     busy_ = static_cast<int>(threads_.size());
@@ -51,9 +52,13 @@ void Crew::serve(int index) {
     if (is_closing_) return;
     seen = run_;
     const auto* work = work_;
+    const FloatMode mode = mode_;
     // Under the lock, workers would run one after the other.
     lock.unlock();
-    (*work)(index);
+    {
+      const FloatModeScope as_caller(mode);
+      (*work)(index);
+    }
     lock.lock();
     if (--busy_ == 0) changed_.notify_all();
   }

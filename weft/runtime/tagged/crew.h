@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "weft/base/float_mode.h"
+
 namespace weft {
 
 class Crew {
@@ -31,6 +33,7 @@ class Crew {
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void(int)>* work_ = nullptr;
+  FloatMode mode_;  // of who calls run()
   std::uint64_t run_ = 0;
   int busy_ = 0;
   bool is_closing_ = false;

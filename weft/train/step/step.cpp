@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "weft/base/float_mode.h"
 #include "weft/graph/program.h"
 #include "weft/place/part_transfers.h"
 #include "weft/runtime/executable_cache.h"
@@ -12,7 +13,8 @@
 namespace weft {
 namespace {
 
-// Passes on which gradients are there, and which parameters are wanted.
+// Passes on which gradients are there, and which parameters are wanted, in the
+// float mode of who asked for it.
 class ParameterObserver : public RunObserver {
  public:
   ParameterObserver(std::size_t first_gradient,
@@ -25,10 +27,13 @@ class ParameterObserver : public RunObserver {
         before_parameter_(before_parameter) {}
   void on_result(std::size_t index) override {
     // Gradients are the last results.
-    if (index >= first_gradient_) on_gradient_(index - first_gradient_);
+    if (index < first_gradient_) return;
+    const FloatModeScope of_caller(mode_);
+    on_gradient_(index - first_gradient_);
   }
   void before_argument(std::size_t index) override {
     if (!before_parameter_ || !parameter_of_[index]) return;
+    const FloatModeScope of_caller(mode_);
     before_parameter_(*parameter_of_[index]);
   }
 
@@ -37,6 +42,7 @@ class ParameterObserver : public RunObserver {
   std::span<const std::optional<std::size_t>> parameter_of_;  // by argument
   const Step::OnParameter& on_gradient_;
   const Step::OnParameter& before_parameter_;
+  FloatMode mode_ = float_mode();
 };
 
 }  // namespace
@@ -181,13 +187,16 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
     present_.data<double>()[0] = static_cast<double>(controls.present);
     present_.data<double>()[1] = static_cast<double>(controls.first);
   }
+  std::optional<ParameterObserver> observer;
   if (on_gradient) {
-    ParameterObserver observer(results_.size() - gradients_, parameter_of_,
-                               on_gradient, before_parameter);
-    executable_->run(arguments_, results_, &observer);
-  } else {
-    executable_->run(arguments_, results_);
+    observer.emplace(results_.size() - gradients_, parameter_of_, on_gradient,
+                     before_parameter);
   }
+  // Weights that decay and meet no example go towards 0 by a factor a step.
+  // They change nothing long before they are subnormal, and would take most of
+  // the step from then on.
+  const FloatModeScope flushing(flushing_subnormals());
+  executable_->run(arguments_, results_, observer ? &*observer : nullptr);
 }
 
 std::vector<Tensor> Step::predict(std::span<const Tensor> known) {

@@ -8,7 +8,7 @@
 //   }
 //
 // What is updated is overwritten in place: the model's own values change with
-// every run.
+// every run. Subnormal numbers are zeros to a run (base/float_mode.h).
 //
 // Threads: caller synchronises.
 // Cost:    a run on a batch of known sizes allocates nothing.
