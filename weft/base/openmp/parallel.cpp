@@ -9,10 +9,31 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace weft {
 
 namespace {
+
+// What comes before what in a team. GCC's OpenMP is not built for the thread
+// sanitizer, which would take what its barriers keep apart for races.
+class TeamOrder {
+ public:
+  // By who does something that the others of the team are to see.
+  void done() {
+#if defined(__SANITIZE_THREAD__)
+    __tsan_release(this);
+#endif
+  }
+  // By who is behind a barrier, and so sees it.
+  void seen() {
+#if defined(__SANITIZE_THREAD__)
+    __tsan_acquire(this);
+#endif
+  }
+};
 
 // Now and then the system wakes a thread of a team on the caller's core and
 // lets it stay: the two compute and sleep by turns, so that the system sees no
@@ -67,8 +88,11 @@ void parallel_ranges(std::int64_t size, std::int64_t grain,
   }
   const int caller = current_core();
   const FloatMode mode = float_mode();
+  TeamOrder order;
+  order.done();
 #pragma omp parallel num_threads(threads)
   {
+    order.seen();
     const FloatModeScope as_caller(mode);
     const std::int64_t count = omp_get_num_threads();
     const std::int64_t self = omp_get_thread_num();
@@ -78,7 +102,9 @@ void parallel_ranges(std::int64_t size, std::int64_t grain,
     const std::int64_t begin = size * self / count;
     const std::int64_t end = size * (self + 1) / count;
     if (begin < end) function(body, begin, end);
+    order.done();
   }
+  order.seen();
 }
 
 void run_team(int most, TeamFunction function, void* body) {
@@ -95,15 +121,24 @@ void run_team(int most, TeamFunction function, void* body) {
   // is there says how many meet.
   std::optional<SpinBarrier> barrier;
   const FloatMode mode = float_mode();
+  TeamOrder order;
+  order.done();
 #pragma omp parallel num_threads(threads)
   {
+    order.seen();
     const FloatModeScope as_caller(mode);
 #pragma omp single
-    barrier.emplace(omp_get_num_threads());
+    {
+      barrier.emplace(omp_get_num_threads());
+      order.done();
+    }
+    order.seen();
     leave_caller(omp_get_thread_num(), caller, threads);
     TeamMember self(omp_get_thread_num(), omp_get_num_threads(), *barrier);
     function(body, self);
+    order.done();
   }
+  order.seen();
 }
 
 }  // namespace detail
