@@ -114,7 +114,7 @@ unset ASAN_OPTIONS LSAN_OPTIONS
 echo "== thread sanitizer"
 export OMP_NUM_THREADS=2
 export TSAN_OPTIONS="suppressions=$root/tools/threads.supp"
-sanitized "$root/build-tsan" "thread" "slow|processes|kernels|ops|autodiff"
+sanitized "$root/build-tsan" "thread" "slow|processes|ops|autodiff"
 unset OMP_NUM_THREADS TSAN_OPTIONS
 
 echo "== oneDNN 3.2"
