@@ -32,8 +32,8 @@ std::string call_column(std::string_view name) {
 
 Error no_number(std::string_view name, std::string_view field,
                 std::string_view where) {
-  return Error(ErrorCode::kDataLoss, std::string(where),
-               "{}: '{}' is not a number", call_column(name), shown(field));
+  return Error(ErrorCode::kDataLoss, where, "{}: '{}' is not a number",
+               call_column(name), shown(field));
 }
 
 ColumnFit::ColumnFit(TableColumn column, std::size_t place)

@@ -27,7 +27,7 @@ void require_image(std::string_view model, const ModelInput& input,
   const Shape& shape = input.example;
   // `side` is what the model's poolings divide by.
   if (shape.rank() == 3 && shape[0] >= side && shape[1] >= side) return;
-  throw Error(ErrorCode::kInvalidArgument, std::string(model),
+  throw Error(ErrorCode::kInvalidArgument, model,
               "an example is {}, but the model takes images [height, width, "
               "channels] of at least {} x {}",
               to_string(shape), side, side);
@@ -35,7 +35,7 @@ void require_image(std::string_view model, const ModelInput& input,
 
 void require_words(std::string_view model, const ModelInput& input) {
   if (input.example.rank() == 1 && input.words > 0 && input.classes > 0) return;
-  throw Error(ErrorCode::kInvalidArgument, std::string(model),
+  throw Error(ErrorCode::kInvalidArgument, model,
               "an example is {} of {} words, but the model takes a row of "
               "words",
               to_string(input.example), input.words);
@@ -44,13 +44,13 @@ void require_words(std::string_view model, const ModelInput& input) {
 void require_trees(std::string_view model, const ModelInput& input) {
   const Shape& shape = input.example;
   if (shape.rank() != 2 || shape[1] != 2) {
-    throw Error(ErrorCode::kInvalidArgument, std::string(model),
+    throw Error(ErrorCode::kInvalidArgument, model,
                 "an example is {}, but the model takes trees: tables "
                 "[nodes, 2]",
                 to_string(shape));
   }
   if (input.words > 0) return;
-  throw Error(ErrorCode::kInvalidArgument, std::string(model),
+  throw Error(ErrorCode::kInvalidArgument, model,
               "it is not said how many words there are")
       .hint("pass words, the size of the vocabulary");
 }

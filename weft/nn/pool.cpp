@@ -17,7 +17,7 @@ void require_known_image(std::string_view layer, const Value& x) {
   const Shape& shape = x.shape();
   if (shape.rank() == 4 && !is_symbolic(shape[1]) && !is_symbolic(shape[2]))
     return;
-  throw Error(ErrorCode::kInvalidArgument, std::string(layer),
+  throw Error(ErrorCode::kInvalidArgument, layer,
               "takes [batch, rows, columns, channels] of known rows and "
               "columns, not {}",
               to_string(shape));

@@ -19,6 +19,7 @@ std::string json_text(const ExampleItem& item) {
 }
 
 // In a table, which has no lists, a list of one is its value.
+const ExampleItem& unwrapped(ExampleItem&& item) = delete;
 const ExampleItem& unwrapped(const ExampleItem& item) {
   const bool is_one =
       item.is_list && item.items.size() == 1 && !item.items[0].is_list;

@@ -14,15 +14,14 @@ bool is_bool(const FeatureSummary& feature) {
     return feature.numbers->least >= 0 && feature.numbers->most == 1;
   }
   if (feature.type != ValueType::kString || !feature.is_exact) return false;
-  int trues = 0;
-  int falses = 0;
+  std::size_t trues = 0;
+  std::size_t falses = 0;
   for (const ValueCount& value : feature.counts) {
-    trues += is_true_text(value.text);
-    falses += is_false_text(value.text);
+    if (is_true_text(value.text)) ++trues;
+    if (is_false_text(value.text)) ++falses;
   }
   // One of each at most, and nothing else.
-  return trues <= 1 && falses <= 1 &&
-         static_cast<std::size_t>(trues + falses) == feature.counts.size();
+  return trues <= 1 && falses <= 1 && trues + falses == feature.counts.size();
 }
 
 bool can_be_listed(const FeatureSummary& feature, std::size_t most) {

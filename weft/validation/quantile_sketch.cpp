@@ -108,7 +108,9 @@ void QuantileSketch::compact() {
 }
 
 void QuantileSketch::merge(const QuantileSketch& other) {
-  const QuantileSketch copy = other;  // which may be this one
+  // The other may be this one, which changes.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+  const QuantileSketch copy = other;
   make_levels(std::max(levels_.size(), copy.levels_.size()));
   for (std::size_t i = 0; i < copy.levels_.size(); ++i) {
     for (const double value : copy.levels_[i]) {

@@ -19,7 +19,7 @@ void require_schema(const std::filesystem::path& path, const RowRequest& rows,
   if (!report.has_errors()) return;
   const auto errors = std::ranges::count(report.anomalies, Severity::kError,
                                          &Anomaly::severity);
-  Error error(ErrorCode::kDataLoss, std::string(where),
+  Error error(ErrorCode::kDataLoss, where,
               "the data are not as {} says: {} anomal{}", path.string(), errors,
               errors == 1 ? "y" : "ies");
   for (const Anomaly& anomaly : report.anomalies) {

@@ -73,7 +73,7 @@ std::string diff_text(const std::optional<FeatureRule>& before,
   }
   for (const auto& [key, value] : now.keys) {
     const auto found = old_keys.find(key);
-    const std::string path = prefix + "." + key;
+    const std::string path = fmt::format("{}.{}", prefix, key);
     if (found == old_keys.end()) {
       text += fmt::format("{} = {}\n", path, on_one_line(value));
     } else if (found->second != value && key == "values") {

@@ -191,7 +191,7 @@ std::string edit_schema(std::string_view text, std::string_view where,
     // What it says is told below.
   }
   if (says_it) return edited;
-  throw Error(ErrorCode::kUnsupported, std::string(where),
+  throw Error(ErrorCode::kUnsupported, where,
               "the schema is written in a form that cannot be edited in place")
       .hint("write each feature as a table of its own: [feature.NAME]");
 }

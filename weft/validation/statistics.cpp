@@ -18,8 +18,8 @@ const Column& column_of(const ColumnBatch& batch, const std::string& name,
   if (found != batch.columns.end()) return *found;
   std::vector<std::string> known;
   for (const Column& column : batch.columns) known.push_back(column.name);
-  Error error(ErrorCode::kInvalidArgument, std::string(use),
-              "the data have no feature '{}'", name);
+  Error error(ErrorCode::kInvalidArgument, use, "the data have no feature '{}'",
+              name);
   if (const std::string near = nearest(name, known); !near.empty()) {
     error.hint(fmt::format("did you mean '{}'?", near));
   }
@@ -130,7 +130,7 @@ void Statistics::add_slices(const ColumnBatch& batch, const std::string& name,
     auto found = slices_.find(key);
     if (found == slices_.end()) {
       if (slices_.size() == kMostSlices) {
-        throw Error(ErrorCode::kInvalidArgument, std::string(use),
+        throw Error(ErrorCode::kInvalidArgument, use,
                     "'{}' has too many values: more than {} slices", name,
                     kMostSlices)
             .hint("slice by a feature that groups the rows");
