@@ -8,6 +8,7 @@
 
 #include "weft/data/batch_source.h"
 #include "weft/optim/optimizer.h"
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/simulate/computing.h"
 #include "weft/train/step/step.h"
 #include "weft/train/sync/roles.h"
