@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth",
-           "weft-read-rate", "weft-all-reduce",
-           "weft-sparse-sum",
-           "weft-micro", "weft-cli", "weft-books", "weft-concurrent-bench",
-           "weft-python", "weft-serve", "weft-serve-load", "weft-stalls")
+           "weft-read-rate", "weft-all-reduce", "weft-sparse-sum",
+           "weft-lossy-switch", "weft-micro", "weft-cli", "weft-books",
+           "weft-concurrent-bench", "weft-market-bench", "weft-python",
+           "weft-serve", "weft-serve-load", "weft-stalls")
 
 
 def build(root: Path, folder: Path) -> str:
