@@ -21,13 +21,13 @@ namespace {
 // sanitizer, which would take what its barriers keep apart for races.
 class TeamOrder {
  public:
-  // By who does something that the others of the team are to see.
+  // Whoever does something that the others of the team are to see says so.
   void done() {
 #if defined(__SANITIZE_THREAD__)
     __tsan_release(this);
 #endif
   }
-  // By who is behind a barrier, and so sees it.
+  // Whoever is behind a barrier has seen it.
   void seen() {
 #if defined(__SANITIZE_THREAD__)
     __tsan_acquire(this);
