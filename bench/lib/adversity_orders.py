@@ -120,10 +120,10 @@ def deviation_of_computing() -> float:
 
 
 def shortest_step(wire: float) -> float:
-    """What no order could be faster than, in seconds: computing is charged by
-    bytes, and from when the last convolution begins until its gradient is
-    there, a card that sends for `wire` seconds has only what stands behind that
-    convolution to send."""
+    """What no order could be faster than, in seconds, where workers are in step:
+    computing is charged by bytes, and from when the last convolution begins
+    until its gradient is there, a card that sends for `wire` seconds has only
+    what stands behind that convolution to send."""
     computing = COMPUTING * (CONVOLUTION + BEHIND) / VALUES
     return wire * (1 - BEHIND / VALUES) + computing
 
@@ -160,8 +160,8 @@ def tictac_bench(where: Setting, runs: Trainings) -> Bench:
                    f"computing takes {1e3 * COMPUTING:.0f} ms, "
                    f"{SPREADING:.0%} more or less")
         order = marked(where, f"{setting}; cards send for {1e3 * wire:.0f} ms, "
-                       f"so that no order could take less than "
-                       f"{1e3 * least:.1f} ms a step: "
+                       f"so that workers in step could by no order "
+                       f"take less than {1e3 * least:.1f} ms: "
                        f"{mean(drawn) / least:.2f} times random orders' steps/s, "
                        "and an E of "
                        f"{(COMPUTING + wire - least) / COMPUTING:.2f}, if what "

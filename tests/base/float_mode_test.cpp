@@ -3,6 +3,7 @@
 #include <atomic>
 #include <gtest/gtest.h>
 
+#include "weft/base/fiber/fiber.h"
 #include "weft/base/parallel.h"
 #include "weft/base/team.h"
 
@@ -59,6 +60,23 @@ TEST(FloatMode, ThreadsComputeInTheirCallers) {
   EXPECT_EQ(ranges_with_subnormals(), 2);
   EXPECT_TRUE(team_has_subnormals());
   set_thread_count(before);
+}
+
+// A simulated rank that steps aside within a training step leaves its mode to
+// nobody, and has it when it goes on.
+TEST(FloatMode, FibersHaveTheirOwn) {
+  Fiber fiber;
+  bool flushed_after = false;
+  fiber.start([&] {
+    const FloatModeScope flushing(flushing_subnormals());
+    fiber.suspend();
+    flushed_after = !makes_subnormals();
+  });
+  fiber.resume();
+  EXPECT_TRUE(makes_subnormals());
+  fiber.resume();
+  EXPECT_TRUE(flushed_after);
+  EXPECT_TRUE(makes_subnormals());
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
                      before_parameter);
   }
   // Weights that decay and meet no example go towards 0 by a factor a step.
-  // They change nothing long before they are subnormal, and would take most of
+  // They change nothing long before they are subnormal, and could take half of
   // the step from then on.
   const FloatModeScope flushing(flushing_subnormals());
   executable_->run(arguments_, results_, observer ? &*observer : nullptr);
