@@ -132,5 +132,52 @@ TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
   EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
 }
 
+// Counts the calls that are under way.
+class Use {
+ public:
+  explicit Use(int& uses) : uses_(uses) { ++uses_; }
+  ~Use() { --uses_; }
+
+ private:
+  int& uses_;
+};
+
+Task<> listen_and_use(Channel channel, int from, int& uses) {
+  const Use use(uses);
+  co_await channel.receive(from, {});
+}
+
+// Some have started by then, and others wait for their turn.
+TEST(AsyncEngine, NothingRefersToItsCallerThatWasGivenUp) {
+  ThreadWorld world(2);
+  std::string message;
+  world.run([&](Transport& transport) {
+    Communicator all(transport);
+    const auto network = transport.start_engine({});
+    network->give_up();  // of nothing, which nobody learns of
+    if (transport.rank() == 0) {
+      message = message_of([&] {
+        network->wait(network->submit([&] {
+          return listen(all.open({"listen", ""}), 1);
+        }));
+      });
+      return;
+    }
+    int uses = 0;
+    int made = 0;
+    constexpr int kOperations = 500;
+    for (int i = 0; i < kOperations; ++i) {
+      network->submit([&] {
+        ++made;
+        return listen_and_use(all.open({"listen", ""}), 0, uses);
+      });
+    }
+    network->give_up();
+    EXPECT_EQ(uses, 0);
+    EXPECT_EQ(made, kOperations);
+  });
+  EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
+}
+
 }  // namespace
 }  // namespace weft::async_engine_test

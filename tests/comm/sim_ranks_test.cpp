@@ -211,5 +211,26 @@ TEST(SimRanks, LeavingGivesUpWhatIsUnderWay) {
   EXPECT_THAT(thrown, HasSubstr("left while operations"));
 }
 
+TEST(SimRanks, NothingRefersToItsCallerThatWasGivenUp) {
+  SimWorld world(network(2));
+  const std::string thrown = message_of([&] {
+    world.run_ranks([&](Transport& transport) {
+      Communicator all(transport);
+      const auto engine = transport.start_engine({});
+      engine->give_up();  // of nothing, which nobody learns of
+      std::byte byte{};
+      const auto operation = engine->submit([&] {
+        return hear(all.open({"hear", ""}), 1 - transport.rank(),
+                    std::span(&byte, 1));
+      });
+      EXPECT_FALSE(operation->is_over);
+      if (transport.rank() == 0) engine->wait(operation);
+      engine->give_up();
+      EXPECT_TRUE(operation->is_over);
+    });
+  });
+  EXPECT_THAT(thrown, HasSubstr("left while operations"));
+}
+
 }  // namespace
 }  // namespace weft::sim_ranks_test

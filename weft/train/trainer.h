@@ -64,10 +64,8 @@ class Trainer {
 
  private:
   class Run;
+  std::unique_ptr<WorkerGroup> group_;  // null: this one is alone
   std::unique_ptr<Run> run_;
-  // Null: this one is alone. It goes first, and with it the network: what is
-  // under way after a failure works on the run's memory.
-  std::unique_ptr<WorkerGroup> group_;
 };
 
 }  // namespace weft

@@ -16,8 +16,8 @@
 // world goes on (sim_ranks.h); computing takes no time there but what the rank
 // is charged.
 //
-// Threads: submit(), wait(), fail() and traffic() from any, where the engine
-// has its own.
+// Threads: submit(), wait(), fail(), give_up() and traffic() from any, where
+// the engine has its own.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,7 @@ struct Traffic {
 
 class AsyncEngine {
  public:
-  // Operations under way are given up, and other ranks told so: wait for what
-  // matters first.
+  // Gives up what is under way: wait for what matters first.
   virtual ~AsyncEngine() = default;
   AsyncEngine(const AsyncEngine&) = delete;
   AsyncEngine& operator=(const AsyncEngine&) = delete;
@@ -54,6 +53,10 @@ class AsyncEngine {
 
   // Tells all ranks why this one ends: for failures outside of operations.
   virtual void fail(const Error& error) = 0;
+  // Gives up what is under way, if anything is, and tells all ranks so. When it
+  // returns nothing that was submitted before refers to anything any more, so
+  // that an owner of such data calls it before that goes.
+  virtual void give_up() = 0;
 
   virtual Traffic traffic() const = 0;
 

@@ -42,18 +42,7 @@ bool SimRanks::resume_ready() {
   return true;
 }
 
-SimEngine::~SimEngine() {
-  if (under_way_ == 0) return;
-  // Unlike a rank that leaves, it does not wait for what may still come.
-  network_.fail(
-      transport_.rank(),
-      std::make_exception_ptr(Error(ErrorCode::kCancelled,
-                                    fmt::format("rank {}", transport_.rank()),
-                                    "left while operations were under way")));
-  // They hold memory of the rank, which is about to go; they all end now that
-  // it has failed.
-  for (const Operation& operation : kept_) step_aside_until_over(*operation);
-}
+SimEngine::~SimEngine() { give_up(); }
 
 AsyncEngine::Operation SimEngine::submit(std::function<Task<>()> make) {
   // Not as they end, which happens within their own frames.
@@ -113,6 +102,19 @@ void SimEngine::wait(const Operation& operation) {
 
 void SimEngine::fail(const Error& error) {
   network_.leave(transport_.rank(), std::make_exception_ptr(error));
+}
+
+void SimEngine::give_up() {
+  if (under_way_ == 0) return;
+  // Unlike a rank that leaves, it does not wait for what may still come.
+  network_.fail(
+      transport_.rank(),
+      std::make_exception_ptr(Error(ErrorCode::kCancelled,
+                                    fmt::format("rank {}", transport_.rank()),
+                                    "left while operations were under way")));
+  // They hold memory of the rank, which may be about to go; they all end now
+  // that it has failed.
+  for (const Operation& operation : kept_) step_aside_until_over(*operation);
 }
 
 Traffic SimEngine::traffic() const {

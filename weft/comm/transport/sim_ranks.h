@@ -53,6 +53,7 @@ class SimEngine : public AsyncEngine {
   Operation submit(std::function<Task<>()> make) override;
   void wait(const Operation& operation) override;
   void fail(const Error& error) override;
+  void give_up() override;
   Traffic traffic() const override;
   double now() const override { return transport_.now(); }
   void charge(double seconds) override;

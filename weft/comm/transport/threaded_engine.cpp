@@ -10,6 +10,7 @@ ThreadedEngine::ThreadedEngine(Transport& transport,
 }
 
 ThreadedEngine::~ThreadedEngine() {
+  give_up();
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
@@ -25,6 +26,7 @@ AsyncEngine::Operation ThreadedEngine::submit(std::function<Task<>()> make) {
   {
     const std::lock_guard lock(mutex_);
     submitted_.push_back(operation);
+    ++unfinished_;
   }
   transport_.wake();
   return operation;
@@ -43,6 +45,20 @@ void ThreadedEngine::fail(const Error& error) {
   std::unique_lock lock(mutex_);
   // Unlike wait(), this does not throw the error back.
   over_.wait(lock, [&] { return failing->is_over; });
+}
+
+void ThreadedEngine::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    // A rank that leaves when all is over just leaves.
+    if (unfinished_ == 0) return;
+  }
+  fail(Error(ErrorCode::kCancelled, fmt::format("rank {}", transport_.rank()),
+             "left while operations were under way"));
+  // Where the network had failed before, what is under way learns of it at the
+  // next poll.
+  std::unique_lock lock(mutex_);
+  over_.wait(lock, [&] { return unfinished_ == 0; });
 }
 
 Traffic ThreadedEngine::traffic() const {
@@ -66,7 +82,6 @@ void ThreadedEngine::serve() {
     if (is_busy) count(started);
     collect();
   }
-  give_up(engine);
 }
 
 bool ThreadedEngine::start_submitted(Engine& engine) {
@@ -109,24 +124,6 @@ void ThreadedEngine::collect() {
   });
 }
 
-void ThreadedEngine::give_up(Engine& engine) {
-  const Error error(ErrorCode::kCancelled,
-                    fmt::format("rank {}", transport_.rank()),
-                    "left while operations were under way");
-  std::deque<Operation> submitted;
-  {
-    const std::lock_guard lock(mutex_);
-    submitted.swap(submitted_);
-  }
-  // A rank that leaves in the middle tells the others; one that leaves when all
-  // is over just leaves.
-  if (!under_way_.empty() || !submitted.empty()) engine.fail(error);
-  collect();
-  for (const Operation& operation : submitted) {
-    end(operation, error);
-  }
-}
-
 void ThreadedEngine::count(double since) {
   // The transport belongs to this thread; others read a copy.
   const std::lock_guard lock(mutex_);
@@ -145,6 +142,7 @@ void ThreadedEngine::end(const Operation& operation,
     const std::lock_guard lock(mutex_);
     operation->failure = std::move(failure);
     operation->is_over = true;
+    --unfinished_;
   }
   // Each waits for an operation of its own, so all have to look.
   over_.notify_all();

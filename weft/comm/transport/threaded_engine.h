@@ -23,6 +23,7 @@ class ThreadedEngine : public AsyncEngine {
   Operation submit(std::function<Task<>()> make) override;
   void wait(const Operation& operation) override;
   void fail(const Error& error) override;
+  void give_up() override;
   Traffic traffic() const override;
   // From any thread, as clocks of real networks may be read.
   double now() const override { return transport_.now(); }
@@ -34,7 +35,6 @@ class ThreadedEngine : public AsyncEngine {
   void start(Engine& engine, const Operation& operation);
   // Passes on the ends of operations.
   void collect();
-  void give_up(Engine& engine);
   void count(double since);
   Error failure_of(const std::exception_ptr& thrown) const;
   void end(const Operation& operation, std::optional<Error> failure);
@@ -47,6 +47,7 @@ class ThreadedEngine : public AsyncEngine {
   mutable std::mutex mutex_;
   std::condition_variable over_;
   std::deque<Operation> submitted_;
+  int unfinished_ = 0;  // operations that were submitted and are not over
   Traffic traffic_;
   bool is_ending_ = false;
 

@@ -174,7 +174,11 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
   }
 }
 
-SyncedWorker::~SyncedWorker() = default;
+SyncedWorker::~SyncedWorker() {
+  // One that a failure leaves in the middle of a step has exchanges under way,
+  // which hold its gradients and its policy.
+  group_.network().give_up();
+}
 
 void SyncedWorker::find_unread() {
   const std::vector<std::int64_t> uses = backward_->first_uses();
