@@ -84,6 +84,25 @@ TEST(Loops, CallAFunctionOfOneValueTwice) {
   for (Dim i = 0; i < y.size(); ++i) EXPECT_EQ(y.item(i), 27);
 }
 
+// What repeats is filled into buffers for each run, which for a thousand
+// elements would take longer than a loop of twenty.
+TEST(Loops, FillNoMoreThanTheyRead) {
+  for (const bool has_sum : {false, true}) {
+    LoopProgram program;
+    program.shape = {10, 2};
+    program.inputs.push_back({{DType::kF32, {10, 2}}, std::nullopt});
+    program.inputs.push_back({{DType::kF32, {10, 1}}, std::nullopt});
+    program.inputs.push_back({{DType::kF32, {2}}, std::nullopt});
+    program.instructions.emplace_back(*find_tile_op("add"), std::vector{0, 1});
+    program.instructions.emplace_back(*find_tile_op("add"), std::vector{3, 2});
+    program.outputs.push_back({4, {DType::kF32, {10, 2}}});
+    if (has_sum) program.outputs.push_back({4, {DType::kF32, {2}}, true});
+    // Two buffers of 20 elements, and a sum of as many, in whole vectors.
+    EXPECT_LE(LoopKernel(program).scratch_bytes(), 4 * 32 * sizeof(float))
+        << has_sum;
+  }
+}
+
 // Halves go to even, NaN stays NaN and infinity infinity.
 TEST(Loops, RoundAsTheDtypesDo) {
   const std::vector<float> values = {

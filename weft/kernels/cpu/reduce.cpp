@@ -56,8 +56,7 @@ struct Layout {
 
   // A matrix whose rows are short.
   bool is_rows() const {
-    return columns == 1 && segments.count() == 1 && rows <= kRun &&
-           items.count() >= kMostFoldTasks;
+    return columns == 1 && segments.count() == 1 && rows <= kRun;
   }
 
   Layout(const Shape& shape, const AxisSet& axes) {

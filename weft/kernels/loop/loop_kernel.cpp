@@ -61,8 +61,7 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
     find_rows();
     generate_code();
   }
-  // A short loop fills no long buffers with what repeats.
-  if (!code_) most_ = most_of(std::min(kFunctionTile, whole_vectors(size_)));
+  if (!code_) most_ = most_of(kFunctionTile);
   choose_tile();
   assign_input_buffers();
   if (code_) {
@@ -96,8 +95,10 @@ std::uint64_t LoopKernel::moved_bytes() const {
   return bytes;
 }
 
-// The elements of a tile buffer, where `most` would do.
+// The elements of a tile buffer, where `most` would do. A short loop fills no
+// long buffers with what repeats.
 std::int64_t LoopKernel::most_of(std::int64_t most) const {
+  most = std::min(most, whole_vectors(size_));
   const auto streamed =
       static_cast<std::int64_t>(kStreamedTileBytes / size_of(own_));
   return is_streamed_ ? std::min(most, streamed) : most;
