@@ -109,6 +109,15 @@ void add_products(std::vector<KernelCase>& cases) {
         Product{"16_rows_1024x1024", 16, 1024, 1024},
         Product{"16_rows_1024x1024_transposed", 16, 1024, 1024, true},
         Product{"10_columns_65536x64", 65536, 64, 10},
+        Product{"small_10x2x10", 10, 2, 10},
+        Product{"small_10x10x2", 10, 10, 2},
+        Product{"small_16x16x16", 16, 16, 16},
+        Product{"small_32x32x32", 32, 32, 32},
+        Product{"small_32x32x32_transposed", 32, 32, 32, true},
+        Product{"small_48x48x48", 48, 48, 48},
+        Product{"small_64x64x64", 64, 64, 64},
+        Product{"small_4x128x64", 4, 128, 64},
+        Product{"small_128x128x2", 128, 128, 2},
         Product{"1_column_4096x4096", 4096, 4096, 1}}) {
     cases.push_back(
         {p.name, "matmul", [p](std::int64_t n, DType dtype) {

@@ -52,6 +52,47 @@ TEST(MatmulKernel, TilesAgree) {
   }
 }
 
+// Sizes that fill no vector and no block of rows, and stacks that threads
+// share.
+TEST(MatmulKernel, SmallOnesAgree) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair(DType::kF32, 1e-5), std::pair(DType::kF64, 1e-13)}) {
+    for (OpSample sample :
+         {product({10, 2}, {2, 10}, false, false, dtype),
+          product({1, 1}, {1, 1}, false, false, dtype),
+          product({64, 64}, {64, 64}, false, false, dtype),
+          product({33, 47}, {33, 31}, true, false, dtype),
+          product({33, 47}, {47, 33}, true, true, dtype),
+          product({3, 2, 17, 33}, {2, 33, 19}, false, false, dtype),
+          product({500, 1, 17, 9}, {2, 13, 9}, false, true, dtype),
+          product({5, 33, 17}, {33, 19}, true, false, dtype)}) {
+      EXPECT_TRUE(
+          agrees_with_reference("matmul", "simd:small", sample, tolerance));
+      const Shape& b = sample.inputs[1].type.shape;
+      const bool is_transposed = sample.attributes.flag("transpose_b");
+      sample.inputs.push_back(
+          {{dtype, {is_transposed ? b.end()[-2] : b.back()}}});
+      sample.attributes.set("activation", std::string("relu"));
+      EXPECT_TRUE(
+          agrees_with_reference("matmul", "simd:small", sample, tolerance));
+    }
+  }
+}
+
+TEST(MatmulKernel, SmallOnesAreOurs) {
+  const auto chosen = [](const OpSample& sample) {
+    return choose_kernel(Call("matmul", sample).get()).name;
+  };
+  EXPECT_EQ(chosen(product({10, 10}, {10, 2}, false, false)), "simd:small");
+  EXPECT_EQ(chosen(product({64, 64}, {64, 64}, false, false)), "simd:small");
+  EXPECT_EQ(chosen(product({32, 32}, {32, 32}, true, true)), "simd:small");
+  // More than a cache holds, vectors with two elements each, and as many moved
+  // as are multiplied.
+  EXPECT_NE(chosen(product({65, 64}, {64, 64}, false, false)), "simd:small");
+  EXPECT_NE(chosen(product({80, 80}, {80, 2}, false, false)), "simd:small");
+  EXPECT_NE(chosen(product({1, 64}, {64, 64}, false, true)), "simd:small");
+}
+
 TEST(MatmulKernel, WideRowsTakeTheBlasEntry) {
   const OpSample wide = product({12, 40}, {40, 5000}, false, false);
   EXPECT_TRUE(agrees_with_reference("matmul", "onednn:gemm", wide, 1e-5));
@@ -71,8 +112,10 @@ TEST(MatmulKernel, F64IsBlas) {
         product({5, 33, 17}, {33, 9}, true, false, DType::kF64)}) {
     EXPECT_TRUE(
         agrees_with_reference("matmul", "openblas:gemm", sample, 1e-13));
+    // What a cache holds, as each matrix of the stacks, is not left to it.
     EXPECT_EQ(choose_kernel(Call("matmul", sample).get()).name,
-              "openblas:gemm");
+              sample.inputs[0].type.shape.rank() == 2 ? "openblas:gemm"
+                                                      : "simd:small");
     sample.inputs.push_back(
         {{DType::kF64, {sample.inputs[1].type.shape.back()}}});
     sample.attributes.set("activation", std::string("relu"));
@@ -129,12 +172,14 @@ TEST(MatmulKernel, ListsWhyCandidatesDeclined) {
   const Call call("matmul", product({300, 4}, {4, 50}, false, false));
   const KernelChoice choice = choose_kernel(call.get());
   EXPECT_EQ(choice.name, "onednn:matmul");
-  ASSERT_EQ(choice.declined.size(), 3u);
+  ASSERT_EQ(choice.declined.size(), 4u);
   EXPECT_EQ(choice.declined[0],
-            "simd:packed_rows: packs weights that never change");
+            "simd:small: takes matrices of up to 12288 elements together");
   EXPECT_EQ(choice.declined[1],
-            "simd:few_rows: takes up to 16 rows or columns");
+            "simd:packed_rows: packs weights that never change");
   EXPECT_EQ(choice.declined[2],
+            "simd:few_rows: takes up to 16 rows or columns");
+  EXPECT_EQ(choice.declined[3],
             "onednn:gemm: pays for up to 64 rows, rows of 4096 on, or much of "
             "both");
 }
