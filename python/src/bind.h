@@ -47,6 +47,19 @@ py::object call_python(const SharedObject& callable, const py::tuple& arguments,
 // Throws what Python has raised, as a weft::Error.
 [[noreturn]] void throw_raised();
 
+// What a Python object of T or of a class derived from it holds, or null.
+// Casts look a type up by its name, which would be a good part of a short call:
+// here that is done once.
+template <class T>
+const T* held(const py::handle& object) {
+  static const PyObject* const type = py::type::of<T>().ptr();
+  if (reinterpret_cast<const PyObject*>(Py_TYPE(object.ptr())) == type) {
+    auto* instance = reinterpret_cast<py::detail::instance*>(object.ptr());
+    return static_cast<const T*>(instance->get_value_and_holder().value_ptr());
+  }
+  return py::isinstance<T>(object) ? &py::cast<const T&>(object) : nullptr;
+}
+
 // The Python line that is running, outside of the package.
 Location python_location();
 

@@ -48,7 +48,7 @@ bool is_whole_number(const py::handle& object) {
   // A Tensor has an index as well, and would be read here behind the user's
   // back.
   return PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0 &&
-         !py::isinstance<Value>(object);
+         held<Value>(object) == nullptr;
 }
 
 std::int64_t integer_from(const py::handle& object) {
@@ -202,11 +202,8 @@ TensorType type_of(const py::handle& dtype, const py::handle& shape) {
 }
 
 TensorType type_from(const py::handle& object) {
-  if (py::isinstance<TensorType>(object)) {
-    return py::cast<const TensorType&>(object);
-  }
-  if (py::isinstance<Value>(object))
-    return py::cast<const Value&>(object).type();
+  if (const auto* type = held<TensorType>(object)) return *type;
+  if (const auto* value = held<Value>(object)) return value->type();
   return type_of(object.attr("dtype"), object.attr("shape"));
 }
 
@@ -273,7 +270,7 @@ Value number_from(const py::handle& object, DType dtype) {
 }
 
 bool is_array(const py::handle& object) {
-  return py::isinstance<Value>(object) ||
+  return held<Value>(object) != nullptr ||
          py::hasattr(object, "__array_interface__") ||
          py::hasattr(object, "__dlpack__");
 }
@@ -335,10 +332,8 @@ py::object array_from_tensor(const Tensor& tensor) {
 }
 
 Value value_from(const py::handle& object) {
-  if (py::isinstance<Value>(object)) return py::cast<const Value&>(object);
-  if (py::isinstance<Variable>(object)) {
-    return py::cast<const Variable&>(object).read();
-  }
+  if (const auto* value = held<Value>(object)) return *value;
+  if (const auto* variable = held<Variable>(object)) return variable->read();
   // NumPy's float64 is an array too; as a number it takes part in the rules for
   // numbers.
   if (is_number(object)) return number_from(object, default_dtype(object));

@@ -67,10 +67,8 @@ std::vector<Entry> entries_of(const py::handle& key) {
 void require_known(const py::handle& slice) {
   for (const char* part : {"start", "stop", "step"}) {
     const py::object bound = slice.attr(part);
-    if (!py::isinstance<Value>(bound) ||
-        !py::cast<const Value&>(bound).is_staged()) {
-      continue;
-    }
+    const auto* value = held<Value>(bound);
+    if (value == nullptr || !value->is_staged()) continue;
     throw refused(ErrorCode::kUnsupported,
                   "where a slice begins or ends is known only when the "
                   "function runs")

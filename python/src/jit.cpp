@@ -37,7 +37,7 @@ class Jit {
   }
   const JitFunction& core() const { return core_; }
 
-  py::object call(const py::args& positional, const py::kwargs& keywords) {
+  py::object call(const py::tuple& positional, const py::dict& keywords) {
     CallArguments given(positional, keywords, /*allow_types=*/false);
     JitFunction::Results results;
     {
@@ -59,8 +59,8 @@ class Jit {
 
  private:
   // Called without the GIL, while the call that it is for waits.
-  JitFunction::Body tracer(const py::args& positional,
-                           const py::kwargs& keywords) {
+  JitFunction::Body tracer(const py::tuple& positional,
+                           const py::dict& keywords) {
     return [this, &positional, &keywords](std::span<const Value> symbols) {
       const py::gil_scoped_acquire gil;
       std::size_t next = 0;
@@ -167,19 +167,46 @@ std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
   return std::make_unique<Jit>(std::move(callable), std::move(options));
 }
 
+// Null before the object is made.
+Jit* jit_of(PyObject* self) {
+  auto* instance = reinterpret_cast<py::detail::instance*>(self);
+  return static_cast<Jit*>(instance->get_value_and_holder().value_ptr());
+}
+
+// A call as Python makes it: pybind11's dispatcher, which looks for the
+// overload that fits, would take longer than a short graph.
+PyObject* call_jit(PyObject* self, PyObject* positional, PyObject* keywords) {
+  Jit* jit = jit_of(self);
+  if (jit == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "weft.Jit.__init__() was not called");
+    return nullptr;
+  }
+  try {
+    const py::dict named = keywords == nullptr
+                               ? py::dict()
+                               : py::reinterpret_borrow<py::dict>(keywords);
+    return jit->call(py::reinterpret_borrow<py::tuple>(positional), named)
+        .release()
+        .ptr();
+  } catch (...) {
+    // Functions of pybind11 raise what they throw.
+    const py::cpp_function raise([thrown = std::current_exception()] {
+      std::rethrow_exception(thrown);
+    });
+    return PyObject_CallNoArgs(raise.ptr());
+  }
+}
+
 // A function that refers to itself is a cycle through C++. The collector may
 // look before the object is made.
-void make_collectable(PyHeapTypeObject* heap_type) {
+void make_callable(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
+  type.tp_call = &call_jit;
   type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
     // Objects of heap types hold their type, and have to say so.
     Py_VISIT(Py_TYPE(self));
-    auto* instance = reinterpret_cast<py::detail::instance*>(self);
-    const void* jit = instance->get_value_and_holder().value_ptr();
-    if (jit != nullptr) {
-      Py_VISIT(static_cast<const Jit*>(jit)->callable().ptr());
-    }
+    if (const Jit* jit = jit_of(self)) Py_VISIT(jit->callable().ptr());
     return 0;
   };
   // A Jit is never without its function; what else the cycle goes through, such
@@ -213,13 +240,12 @@ void bind_jit(py::module_& module) {
       .def_property_readonly("name", [](const GraphFunction& function) {
         return function.function().name();
       });
-  py::class_<Jit>(module, "Jit", py::custom_type_setup(&make_collectable))
+  py::class_<Jit>(module, "Jit", py::custom_type_setup(&make_callable))
       .def(py::init(&make_jit), py::arg("function"), py::kw_only(),
            py::arg("input_signature"), py::arg("results"),
            py::arg("relax_dims"), py::arg("fuse"), py::arg("optimize"),
            py::arg("memory"), py::arg("max_graphs"), py::arg("warn_after"),
            py::arg("max_frames"), py::arg("workers"), py::arg("batching"))
-      .def("__call__", &Jit::call)
       .def(
           "__get__",
           [](const py::object& self, const py::object& object,

@@ -121,7 +121,7 @@ bool can_compute(const py::handle& object) {
   // For anything else Python asks the other operand, and raises a TypeError if
   // that cannot either.
   return is_number(object) || is_array(object) ||
-         py::isinstance<Variable>(object) || py::isinstance<py::list>(object);
+         held<Variable>(object) != nullptr || py::isinstance<py::list>(object);
 }
 
 using Class = py::class_<Value>;

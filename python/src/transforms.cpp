@@ -29,9 +29,9 @@ py::object take_arguments(const py::handle& tree, std::vector<Value>& values) {
 // Error(kInvalidArgument) for another structure.
 void collect(const py::handle& slots, const py::handle& tree, const char* what,
              std::vector<Value>& values) {
-  if (py::isinstance<Slot>(slots)) {
+  if (const auto* slot = held<Slot>(slots)) {
     if (tree.is_none()) return;
-    values[py::cast<const Slot&>(slots).index] = value_from(tree);
+    values[slot->index] = value_from(tree);
     return;
   }
   const bool is_list = PyList_CheckExact(slots.ptr()) != 0;
@@ -62,8 +62,9 @@ void collect(const py::handle& slots, const py::handle& tree, const char* what,
 py::object fill_defined(const py::handle& slots,
                         const std::vector<Value>& values) {
   return map_leaves(slots, [&](const py::handle& leaf) -> py::object {
-    if (!py::isinstance<Slot>(leaf)) return py::none();
-    const Value& value = values[py::cast<const Slot&>(leaf).index];
+    const auto* slot = held<Slot>(leaf);
+    if (slot == nullptr) return py::none();
+    const Value& value = values[slot->index];
     return value.is_defined() ? py::cast(value) : py::none();
   });
 }

@@ -111,7 +111,7 @@ py::object map_leaves(const py::handle& tree,
 py::object take_tensors(const py::handle& tree, std::vector<Value>& tensors,
                         bool all) {
   return map_leaves(tree, [&](const py::handle& leaf) {
-    if (leaf.is_none() || (!all && !py::isinstance<Value>(leaf))) {
+    if (leaf.is_none() || (!all && held<Value>(leaf) == nullptr)) {
       return py::reinterpret_borrow<py::object>(leaf);
     }
     tensors.push_back(value_from(leaf));
@@ -121,15 +121,14 @@ py::object take_tensors(const py::handle& tree, std::vector<Value>& tensors,
 
 py::object fill_slots(const py::handle& tree, std::span<const Value> tensors) {
   return map_leaves(tree, [&](const py::handle& leaf) {
-    if (!py::isinstance<Slot>(leaf)) {
-      return py::reinterpret_borrow<py::object>(leaf);
-    }
-    return py::cast(tensors[py::cast<const Slot&>(leaf).index]);
+    const auto* slot = held<Slot>(leaf);
+    if (slot == nullptr) return py::reinterpret_borrow<py::object>(leaf);
+    return py::cast(tensors[slot->index]);
   });
 }
 
 bool is_tensor_leaf(const py::handle& object) {
-  return py::isinstance<Value>(object) ||
+  return held<Value>(object) != nullptr ||
          // NumPy's float64 is both an array and a number, and counts by value.
          (!is_number(object) && is_array(object));
 }
@@ -147,10 +146,10 @@ CallArguments::CallArguments(const py::tuple& positional,
 
 void CallArguments::add(const py::handle& object) {
   PyObject* raw = object.ptr();
-  if (py::isinstance<Value>(object)) {
+  if (const auto* value = held<Value>(object)) {
     // The key refers to the tensor, which Python may drop while the call waits
     // without the GIL.
-    tensors_.push_back(py::cast<const Value&>(object));
+    tensors_.push_back(*value);
     arguments_.add(tensors_.back());
   } else if (PyBool_Check(raw)) {
     arguments_.add(raw == Py_True);
@@ -206,8 +205,8 @@ void CallArguments::add_other(const py::handle& object) {
     arguments_.add_context(kNamedTuple);
     arguments_.add_object(token_of(py::type::of(object)));
     add_items(object);
-  } else if (py::isinstance<Variable>(object)) {
-    arguments_.add_object(py::cast<const Variable&>(object).state());
+  } else if (const auto* variable = held<Variable>(object)) {
+    arguments_.add_object(variable->state());
   } else if (is_array(object)) {
     tensors_.push_back(value_from(object));
     arguments_.add(tensors_.back());

@@ -50,6 +50,11 @@ class Tracing(unittest.TestCase):
         f(x, 1.0)
         self.assertEqual(f.trace_count, 5)
 
+    def test_what_is_no_function_yet_cannot_be_called(self):
+        bare = type(weft.jit(abs))
+        with self.assertRaisesRegex(TypeError, "not called"):
+            bare.__new__(bare)(1)
+
     def test_keywords_in_any_order(self):
         @weft.jit
         def f(*, a, b):
