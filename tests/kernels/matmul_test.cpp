@@ -127,6 +127,12 @@ TEST(MatmulKernel, F64IsBlas) {
   }
 }
 
+// Every machine that runs this has AVX2.
+TEST(MatmulKernel, BlasIsNotThatOfAPentium) {
+  const std::string name = kernel_libraries();
+  EXPECT_EQ(name.find("Prescott"), std::string::npos) << name;
+}
+
 // Rows or columns from one to fifteen, in every layout; sizes that fill blocks
 // and vectors, and such that do not.
 TEST(MatmulKernel, FewRowsAgree) {

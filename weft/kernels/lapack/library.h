@@ -7,6 +7,8 @@
 
 namespace weft {
 
-std::string lapack_library();  // "OpenBLAS 0.3.21", "LAPACK 3.11.0"
+// "OpenBLAS 0.3.21 SkylakeX", with the processor whose code it runs; "LAPACK
+// 3.11.0".
+std::string lapack_library();
 
 }  // namespace weft
