@@ -32,18 +32,21 @@ std::vector<float> numbers(const Value& value) {
 
 TEST(Core, HasNoLibraries) { EXPECT_EQ(kernel_libraries(), "no libraries"); }
 
+// Sizes that fill no vector and no block of rows, of a product that a cache
+// holds and of one that is cut into tiles.
 TEST(Core, MultipliesMatrices) {
-  // Sizes that fill no vector and no block of rows.
-  const Tensor a = counting({19, 3});
-  const Tensor b = counting({3, 5});
-  const auto product = numbers(matmul(Value(a), Value(b)));
-  for (std::int64_t i = 0; i < 19; ++i) {
-    for (std::int64_t j = 0; j < 5; ++j) {
-      float sum = 0;
-      for (std::int64_t p = 0; p < 3; ++p) {
-        sum += a.data<float>()[i * 3 + p] * b.data<float>()[p * 5 + j];
+  for (const auto& [rows, columns] : {std::pair<Dim, Dim>{19, 5}, {191, 71}}) {
+    const Tensor a = counting({rows, 3});
+    const Tensor b = counting({3, columns});
+    const auto product = numbers(matmul(Value(a), Value(b)));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < 3; ++p) {
+          sum += a.data<float>()[i * 3 + p] * b.data<float>()[p * columns + j];
+        }
+        EXPECT_EQ(product[static_cast<std::size_t>(i * columns + j)], sum);
       }
-      EXPECT_EQ(product[static_cast<std::size_t>(i * 5 + j)], sum);
     }
   }
 }

@@ -9,6 +9,18 @@ OpSample product(Shape a, Shape b, bool transpose_a, bool transpose_b,
           {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}}};
 }
 
+// The product as it is, and with a bias and a relu behind it.
+void expect_agreement_with_tail(const std::string& kernel, OpSample sample,
+                                double tolerance) {
+  EXPECT_TRUE(agrees_with_reference("matmul", kernel, sample, tolerance));
+  const TensorType& b = sample.inputs[1].type;
+  const Dim columns = sample.attributes.flag("transpose_b") ? b.shape.end()[-2]
+                                                            : b.shape.back();
+  sample.inputs.push_back({{b.dtype, {columns}}});
+  sample.attributes.set("activation", std::string("relu"));
+  EXPECT_TRUE(agrees_with_reference("matmul", kernel, sample, tolerance));
+}
+
 TEST(MatmulKernel, AgreesWithTheReferenceOnAllSamples) {
   expect_agreement("matmul", "onednn:matmul", 1e-5);
 }
@@ -32,22 +44,14 @@ TEST(MatmulKernel, AgreesOnBiggerShapes) {
 TEST(MatmulKernel, TilesAgree) {
   for (const auto& [dtype, tolerance] :
        {std::pair(DType::kF32, 1e-5), std::pair(DType::kF64, 1e-13)}) {
-    for (OpSample sample :
+    for (const OpSample& sample :
          {product({200, 300}, {300, 150}, false, false, dtype),
           product({300, 200}, {150, 300}, true, true, dtype),
           product({1, 1}, {1, 1}, false, false, dtype),
           product({3, 2, 17, 33}, {2, 33, 9}, false, false, dtype),
           product({5, 1, 17, 33}, {7, 9, 33}, false, true, dtype),
           product({5, 33, 17}, {33, 9}, true, false, dtype)}) {
-      EXPECT_TRUE(
-          agrees_with_reference("matmul", "simd:tiles", sample, tolerance));
-      const Shape& b = sample.inputs[1].type.shape;
-      const bool is_transposed = sample.attributes.flag("transpose_b");
-      sample.inputs.push_back(
-          {{dtype, {is_transposed ? b.end()[-2] : b.back()}}});
-      sample.attributes.set("activation", std::string("relu"));
-      EXPECT_TRUE(
-          agrees_with_reference("matmul", "simd:tiles", sample, tolerance));
+      expect_agreement_with_tail("simd:tiles", sample, tolerance);
     }
   }
 }
@@ -57,7 +61,7 @@ TEST(MatmulKernel, TilesAgree) {
 TEST(MatmulKernel, SmallOnesAgree) {
   for (const auto& [dtype, tolerance] :
        {std::pair(DType::kF32, 1e-5), std::pair(DType::kF64, 1e-13)}) {
-    for (OpSample sample :
+    for (const OpSample& sample :
          {product({10, 2}, {2, 10}, false, false, dtype),
           product({1, 1}, {1, 1}, false, false, dtype),
           product({64, 64}, {64, 64}, false, false, dtype),
@@ -66,15 +70,7 @@ TEST(MatmulKernel, SmallOnesAgree) {
           product({3, 2, 17, 33}, {2, 33, 19}, false, false, dtype),
           product({500, 1, 17, 9}, {2, 13, 9}, false, true, dtype),
           product({5, 33, 17}, {33, 19}, true, false, dtype)}) {
-      EXPECT_TRUE(
-          agrees_with_reference("matmul", "simd:small", sample, tolerance));
-      const Shape& b = sample.inputs[1].type.shape;
-      const bool is_transposed = sample.attributes.flag("transpose_b");
-      sample.inputs.push_back(
-          {{dtype, {is_transposed ? b.end()[-2] : b.back()}}});
-      sample.attributes.set("activation", std::string("relu"));
-      EXPECT_TRUE(
-          agrees_with_reference("matmul", "simd:small", sample, tolerance));
+      expect_agreement_with_tail("simd:small", sample, tolerance);
     }
   }
 }
@@ -104,26 +100,17 @@ TEST(MatmulKernel, WideRowsTakeTheBlasEntry) {
 }
 
 TEST(MatmulKernel, F64IsBlas) {
-  for (OpSample sample :
+  for (const OpSample& sample :
        {product({65, 130}, {130, 70}, false, false, DType::kF64),
         product({130, 65}, {70, 130}, true, true, DType::kF64),
         product({3, 2, 17, 33}, {2, 33, 9}, false, false, DType::kF64),
         product({5, 1, 17, 33}, {7, 9, 33}, false, true, DType::kF64),
         product({5, 33, 17}, {33, 9}, true, false, DType::kF64)}) {
-    EXPECT_TRUE(
-        agrees_with_reference("matmul", "openblas:gemm", sample, 1e-13));
+    expect_agreement_with_tail("openblas:gemm", sample, 1e-13);
     // What a cache holds, as each matrix of the stacks, is not left to it.
     EXPECT_EQ(choose_kernel(Call("matmul", sample).get()).name,
               sample.inputs[0].type.shape.rank() == 2 ? "openblas:gemm"
                                                       : "simd:small");
-    sample.inputs.push_back(
-        {{DType::kF64, {sample.inputs[1].type.shape.back()}}});
-    sample.attributes.set("activation", std::string("relu"));
-    if (sample.attributes.flag("transpose_b")) {
-      sample.inputs[2].type.shape = {sample.inputs[1].type.shape.end()[-2]};
-    }
-    EXPECT_TRUE(
-        agrees_with_reference("matmul", "openblas:gemm", sample, 1e-13));
   }
 }
 

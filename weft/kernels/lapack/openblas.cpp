@@ -18,8 +18,8 @@ constexpr std::string_view kOldestCore = "Prescott";
 constexpr const char* kCoreVariable = "OPENBLAS_CORETYPE";
 
 // OpenBLAS knows processors by their numbers, and takes one that is younger
-// than itself for a Pentium 4, whose products of f64 have a fifth of the speed.
-// It is told what the instructions say, unless somebody has told it otherwise.
+// than itself for a Pentium 4, whose vectors have two numbers. It is told what
+// the instructions say, unless somebody has told it otherwise.
 bool choose_core() {
   if (openblas_get_corename() != kOldestCore) return false;
   if (std::getenv(kCoreVariable) != nullptr) return false;
