@@ -1,5 +1,6 @@
 #include "tests/support/against_reference.h"
 
+#include "weft/kernels/simd/bf16_products.h"
 #include "weft/ops/ops.h"
 
 namespace weft::attention_test {
@@ -34,17 +35,58 @@ const AttentionCase kCases[] = {
     {150, 130, 16, 16, true, {2, 150, 130}},
 };
 
+OpSample attention_sample(const AttentionCase& c, DType dtype) {
+  // Scores as large as those of layers that are sure.
+  OpSample sample{
+      {matrix(2, c.queries, c.width, 3), matrix(2, c.keys, c.width, 3),
+       matrix(2, c.keys, c.value_width)},
+      c.attributes()};
+  for (InputSample& input : sample.inputs) input.type.dtype = dtype;
+  if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
+  return sample;
+}
+
+OpSample gradient_sample(const AttentionCase& c, DType dtype) {
+  OpSample sample{
+      {matrix(2, c.queries, c.width), matrix(2, c.keys, c.width),
+       matrix(2, c.keys, c.value_width), matrix(2, c.queries, c.value_width),
+       matrix(2, c.queries, c.value_width),
+       matrix(2, c.queries, c.value_width)},
+      c.attributes()};
+  for (InputSample& input : sample.inputs) input.type.dtype = dtype;
+  sample.inputs[4] = {{DType::kF32, {2, c.queries}}, 4, 6};
+  if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
+  return sample;
+}
+
 TEST(AttentionKernel, AgreesWithTheReference) {
   for (const AttentionCase& c : kCases) {
-    // Scores as large as those of layers that are sure.
-    OpSample sample{
-        {matrix(2, c.queries, c.width, 3), matrix(2, c.keys, c.width, 3),
-         matrix(2, c.keys, c.value_width)},
-        c.attributes()};
-    if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
-    EXPECT_TRUE(
-        agrees_with_reference("attention", "simd:attention", sample, 1e-5));
+    EXPECT_TRUE(agrees_with_reference("attention", "simd:attention",
+                                      attention_sample(c, DType::kF32), 1e-5));
   }
+}
+
+// Weights are rounded to bf16, as the values are. Where nothing multiplies
+// bf16, the kernel says so.
+TEST(AttentionKernel, OfBf16AgreesWithTheReference) {
+  for (const AttentionCase& c : kCases) {
+    EXPECT_EQ(agrees_with_reference("attention", "bf16:attention",
+                                    attention_sample(c, DType::kBF16), 4e-3),
+              bf16_machine() != nullptr);
+  }
+}
+
+TEST(AttentionKernel, HeadsInColumnsOfBf16AgreeWithTheReference) {
+  int taken = 0;
+  for (OpSample sample :
+       op_registry().get("multi_head_attention").samples()()) {
+    for (InputSample& input : sample.inputs) {
+      if (is_floating(input.type.dtype)) input.type.dtype = DType::kBF16;
+    }
+    taken += agrees_with_reference("multi_head_attention",
+                                   "bf16:multi_head_attention", sample, 4e-3);
+  }
+  EXPECT_EQ(taken > 0, bf16_machine() != nullptr);
 }
 
 // Lengths of one part of the keys, and of several.
@@ -57,31 +99,27 @@ TEST(AttentionKernel, FewQueriesAgreeWithTheReference) {
                                  {2, 300, 16, 16, false, {2, 300}}};
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
     for (const AttentionCase& c : cases) {
-      OpSample sample{
-          {matrix(2, c.queries, c.width, 3), matrix(2, c.keys, c.width, 3),
-           matrix(2, c.keys, c.value_width)},
-          c.attributes()};
-      for (InputSample& input : sample.inputs) input.type.dtype = dtype;
-      if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
       const double tolerance = dtype == DType::kF16 ? 1e-3 : 1e-5;
-      EXPECT_TRUE(agrees_with_reference("attention", "simd:few_queries", sample,
-                                        tolerance));
+      EXPECT_TRUE(agrees_with_reference("attention", "simd:few_queries",
+                                        attention_sample(c, dtype), tolerance));
     }
   }
 }
 
 TEST(AttentionKernel, ItsGradientAgreesWithTheReference) {
   for (const AttentionCase& c : kCases) {
-    OpSample sample{{matrix(2, c.queries, c.width),
-                     matrix(2, c.keys, c.width),
-                     matrix(2, c.keys, c.value_width),
-                     matrix(2, c.queries, c.value_width),
-                     {{DType::kF32, {2, c.queries}}, 4, 6},
-                     matrix(2, c.queries, c.value_width)},
-                    c.attributes()};
-    if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
     EXPECT_TRUE(agrees_with_reference("attention_gradient",
-                                      "simd:attention_gradient", sample, 2e-5));
+                                      "simd:attention_gradient",
+                                      gradient_sample(c, DType::kF32), 2e-5));
+  }
+}
+
+TEST(AttentionKernel, ItsGradientOfBf16AgreesWithTheReference) {
+  for (const AttentionCase& c : kCases) {
+    EXPECT_EQ(
+        agrees_with_reference("attention_gradient", "bf16:attention_gradient",
+                              gradient_sample(c, DType::kBF16), 4e-3),
+        bf16_machine() != nullptr);
   }
 }
 
@@ -103,20 +141,19 @@ TEST(AttentionKernel, LargeScoresDoNotOverflow) {
 }
 
 TEST(AttentionKernel, MemoryIsLinearInTheLength) {
-  const auto scratch = [](const std::string& op, Dim length) {
-    OpSample sample{
-        {matrix(1, length, 64), matrix(1, length, 64), matrix(1, length, 64)},
-        {}};
-    if (op == "attention_gradient") {
-      sample.inputs.push_back(matrix(1, length, 64));
-      sample.inputs.push_back({{DType::kF32, {1, length}}});
-      sample.inputs.push_back(matrix(1, length, 64));
-    }
-    const Call call(op, sample);
-    return candidate(op, "simd:" + op).prepare(call.get())->scratch_bytes();
+  const auto scratch = [](const std::string& op, const std::string& kernel,
+                          DType dtype, Dim length) {
+    const AttentionCase sizes{length, length, 64, 64};
+    const Call call(op, op == "attention" ? attention_sample(sizes, dtype)
+                                          : gradient_sample(sizes, dtype));
+    return candidate(op, kernel + op).prepare(call.get())->scratch_bytes();
   };
   for (const char* op : {"attention", "attention_gradient"}) {
-    EXPECT_EQ(scratch(op, 8192), 8 * scratch(op, 1024));
+    for (const auto& [kernel, dtype] :
+         {std::pair("simd:", DType::kF32), std::pair("bf16:", DType::kBF16)}) {
+      EXPECT_LE(scratch(op, kernel, dtype, 8192),
+                8 * scratch(op, kernel, dtype, 1024));
+    }
   }
 }
 

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/base/parallel.h"
 #include "weft/kernels/cpu/attention_tiles.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,38 +33,23 @@ class RunningSoftmax {
     std::fill_n(total_, kTile, 0.f);
   }
 
-  // Makes exp(score - the largest so far) of the scores. Returns whether a
-  // largest has grown: then earlier sums are to be multiplied by factor().
-  bool add(float* tile, std::size_t keys, std::size_t columns) {
+  // Makes exp(score - the largest so far) of the scores, which are `scale`
+  // times what the tile holds. Returns whether a largest has grown: then
+  // earlier sums are to be multiplied by factor().
+  bool add(float* tile, std::size_t keys, std::size_t columns,
+           float scale = 1) {
     bool has_grown = false;
-    for (std::size_t v = 0; v < columns; v += kLanes) {
-      const Vector before = load(largest_ + v);
-      Vector largest = before;
-      for (std::size_t j = 0; j < keys; ++j) {
-        largest = hn::Max(largest, load(tile + j * kTile + v));
-      }
-      // A query that has looked at no key yet keeps a sum of 0, not of NaN.
-      const Vector shift =
-          hn::IfThenZeroElse(hn::Eq(largest, broadcast(kHidden)), largest);
-      Vector sum = broadcast(0.f);
-      for (std::size_t j = 0; j < keys; ++j) {
-        float* place = tile + j * kTile + v;
-        const Vector weight = simd::exp(hn::Sub(load(place), shift));
-        store(weight, place);
-        sum = hn::Add(sum, weight);
-      }
-      // Earlier weights were relative to a smaller largest score: the factor
-      // brings their sums to the new one. It is 0 for the first block, where
-      // `before` is -∞.
-      const Vector factor = simd::exp(hn::Sub(before, shift));
-      store(factor, factor_ + v);
-      store(hn::MulAdd(load(total_ + v), factor, sum), total_ + v);
-      store(largest, largest_ + v);
-      has_grown |= !hn::AllTrue(simd::Floats(), hn::Eq(largest, before));
+    std::size_t v = 0;
+    for (; v + kTogether * kLanes <= columns; v += kTogether * kLanes) {
+      has_grown |= add_columns<kTogether>(tile + v, keys, v, scale);
+    }
+    for (; v < columns; v += kLanes) {
+      has_grown |= add_columns<1>(tile + v, keys, v, scale);
     }
     return has_grown;
   }
   float factor(std::size_t query) const { return factor_[query]; }
+  const float* factors() const { return factor_; }
 
   // What the sums are divided by, and the logarithm of the sum of exp(score);
   // 1 and 0 for a query that looks at no key.
@@ -78,6 +62,55 @@ class RunningSoftmax {
   }
 
  private:
+  // Each step down the keys waits for the one before it in its column; so many
+  // columns keep the machine busy meanwhile.
+  static constexpr std::size_t kTogether = kLanes >= 16 ? 4 : 2;
+
+  // The same for some vectors of queries, of which `first` is the first query.
+  template <std::size_t kVectors>
+  bool add_columns(float* scores, std::size_t keys, std::size_t first,
+                   float scale) {
+    Vector before[kVectors], largest[kVectors], shift[kVectors], sum[kVectors];
+    for (std::size_t n = 0; n < kVectors; ++n) {
+      before[n] = load(largest_ + first + n * kLanes);
+      largest[n] = before[n];
+      sum[n] = broadcast(0.f);
+    }
+    for (std::size_t j = 0; j < keys; ++j) {
+      for (std::size_t n = 0; n < kVectors; ++n) {
+        const Vector score = load(scores + j * kTile + n * kLanes);
+        largest[n] = hn::Max(largest[n], hn::Mul(score, broadcast(scale)));
+      }
+    }
+    // A query that has looked at no key yet keeps a sum of 0, not of NaN.
+    for (std::size_t n = 0; n < kVectors; ++n) {
+      shift[n] = hn::IfThenZeroElse(hn::Eq(largest[n], broadcast(kHidden)),
+                                    largest[n]);
+    }
+    for (std::size_t j = 0; j < keys; ++j) {
+      for (std::size_t n = 0; n < kVectors; ++n) {
+        float* place = scores + j * kTile + n * kLanes;
+        const Vector weight = simd::exp_of_negative(
+            hn::MulSub(load(place), broadcast(scale), shift[n]));
+        store(weight, place);
+        sum[n] = hn::Add(sum[n], weight);
+      }
+    }
+    bool has_grown = false;
+    for (std::size_t n = 0; n < kVectors; ++n) {
+      const std::size_t at = first + n * kLanes;
+      // Earlier weights were relative to a smaller largest score: the factor
+      // brings their sums to the new one. It is 0 for the first block, where
+      // `before` is -∞.
+      const Vector factor = simd::exp_of_negative(hn::Sub(before[n], shift[n]));
+      store(factor, factor_ + at);
+      store(hn::MulAdd(load(total_ + at), factor, sum[n]), total_ + at);
+      store(largest[n], largest_ + at);
+      has_grown |= !hn::AllTrue(simd::Floats(), hn::Eq(largest[n], before[n]));
+    }
+    return has_grown;
+  }
+
   alignas(64) float largest_[kTile];
   alignas(64) float total_[kTile];
   alignas(64) float factor_[kTile];
@@ -114,11 +147,8 @@ class Attention : public AttentionKernel {
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const auto tasks = static_cast<std::int64_t>(stacks_ * query_blocks_);
-    parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto task = at(begin); task < at(end); ++task) {
-        attend(buffers, task / query_blocks_, task % query_blocks_);
-      }
+    share_out(stacks_ * query_blocks_, [&](std::size_t task) {
+      attend(buffers, task / query_blocks_, task % query_blocks_);
     });
   }
 
@@ -142,6 +172,7 @@ class Attention : public AttentionKernel {
       const bool has_grown = softmax.add(tile, keys.count, queries.columns());
       // Most blocks bring no larger score, and then the sums stay.
       for (std::size_t i = 0; j > 0 && has_grown && i < queries.count; ++i) {
+        if (softmax.factor(i) == 1) continue;
         scale_row(y + i * step, value_width_, softmax.factor(i));
       }
       const std::size_t value_step = value_rows_.row_step;

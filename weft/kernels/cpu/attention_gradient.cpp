@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <hwy/foreach_target.h>
 
-#include "weft/base/parallel.h"
 #include "weft/kernels/cpu/attention_tiles.h"
 #include "weft/kernels/simd/targets.h"
 
@@ -27,7 +26,7 @@ class AttentionGradient : public AttentionKernel {
   explicit AttentionGradient(const OpCall& call)
       : AttentionKernel(call, AttentionSizes(call, kMaskOfGradient),
                         kMaskOfGradient),
-        parts_(std::clamp<std::size_t>(kTasks / stacks_, 1, key_count())) {}
+        parts_(key_parts()) {}
 
   std::size_t scratch_bytes() const override {
     return stacks_ * (stack_scratch() + (parts_ - 1) * query_size()) *
@@ -54,19 +53,6 @@ class AttentionGradient : public AttentionKernel {
   }
 
  private:
-  static constexpr std::size_t kTasks = 16;  // enough for most machines
-
-  template <class Body>
-  static void share_out(std::size_t tasks, Body&& body) {
-    parallel_for(static_cast<std::int64_t>(tasks), 1,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (auto task = at(begin); task < at(end); ++task) {
-                     body(task);
-                   }
-                 });
-  }
-
-  std::size_t key_count() const { return (keys_ + kTile - 1) / kTile; }
   std::size_t query_size() const { return queries_ * width_; }
 
   // Where a part of the keys sums up the gradient of a stack's queries.
@@ -128,7 +114,7 @@ class AttentionGradient : public AttentionKernel {
                std::size_t part) const {
     float* sums = query_sums(buffers, stack, part);
     std::fill_n(sums, query_size(), 0.f);
-    for (std::size_t j = part; j < key_count(); j += parts_) {
+    for (std::size_t j = part; j < key_blocks_; j += parts_) {
       const Block keys(j, keys_);
       const std::size_t key = stack * keys_ + keys.first;
       // One task has a block of keys to itself, and adds up its gradients where

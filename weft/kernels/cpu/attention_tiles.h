@@ -14,10 +14,12 @@
 #endif
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <optional>
 
 #include "weft/base/index.h"
+#include "weft/base/parallel.h"
 #include "weft/graph/kernel.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/tile_product.h"
@@ -60,9 +62,21 @@ class AttentionKernel : public PreparedKernel {
         width_(at(sizes.width)),
         value_width_(at(sizes.value_width)),
         query_blocks_((queries_ + kTile - 1) / kTile),
+        key_blocks_((keys_ + kTile - 1) / kTile),
         key_rows_(HeadRows::dense(keys_, width_)),
         mask_(call.has_input(mask) ? std::optional(mask) : std::nullopt),
-        adds_mask_(mask_ && call.input(mask).dtype != DType::kBool) {}
+        mask_dtype_(mask_ ? call.input(mask).dtype : DType::kBool) {}
+
+  // Threads share out the tasks.
+  template <class Body>
+  static void share_out(std::size_t tasks, Body&& body) {
+    parallel_for(static_cast<std::int64_t>(tasks), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (auto task = at(begin); task < at(end); ++task) {
+                     body(task);
+                   }
+                 });
+  }
 
   static const float* floats(const KernelBuffers& buffers, std::size_t input) {
     return static_cast<const float*>(buffers.inputs[input]);
@@ -93,15 +107,34 @@ class AttentionKernel : public PreparedKernel {
         floats(buffers, 1) + key_rows_.begin(stack) + keys.first * step;
     simd::tile_product(keys.count, queries.columns(), width_, {key, step, 1},
                        {transposed, kTile}, {tile, kTile}, false);
+    hide(buffers, stack, queries, keys, tile);
+  }
+
+  // Whether some query of the block may not look at all of these keys as they
+  // are.
+  bool hides(const Block& queries, const Block& keys) const {
+    return mask_ || (sizes_.causal && keys.first + keys.count > queries.first);
+  }
+
+  // Makes scores -infinity where the query does not look at the key, or adds
+  // the mask.
+  void hide(const KernelBuffers& buffers, std::size_t stack,
+            const Block& queries, const Block& keys, float* tile) const {
     if (sizes_.causal) hide_later_keys(queries, keys, tile);
-    if (adds_mask_) {
-      const float* mask = floats(buffers, *mask_);
-      mask += sizes_.mask_begin(static_cast<std::int64_t>(stack));
-      add_mask(mask, queries, keys, tile);
-    } else if (mask_) {
-      const auto* mask = static_cast<const bool*>(buffers.inputs[*mask_]);
-      mask += sizes_.mask_begin(static_cast<std::int64_t>(stack));
-      hide_masked_keys(mask, queries, keys, tile);
+    if (!mask_) return;
+    const std::int64_t begin =
+        sizes_.mask_begin(static_cast<std::int64_t>(stack));
+    const void* mask = buffers.inputs[*mask_];
+    switch (mask_dtype_) {
+      case DType::kBool:
+        return hide_masked_keys(static_cast<const bool*>(mask) + begin, queries,
+                                keys, tile);
+      case DType::kBF16:
+        return add_mask(static_cast<const bfloat16*>(mask) + begin, queries,
+                        keys, tile);
+      default:
+        return add_mask(static_cast<const float*>(mask) + begin, queries, keys,
+                        tile);
     }
   }
 
@@ -116,14 +149,21 @@ class AttentionKernel : public PreparedKernel {
     return (seen + kTile - 1) / kTile;
   }
 
+  // Into how many parts a gradient cuts the keys, where batches and heads are
+  // few: each sums up a gradient of the queries by itself.
+  std::size_t key_parts() const {
+    constexpr std::size_t kTasks = 16;  // enough for most machines
+    return std::clamp<std::size_t>(kTasks / stacks_, 1, key_blocks_);
+  }
+
   AttentionSizes sizes_;
   std::size_t stacks_, queries_, keys_, width_, value_width_;
-  std::size_t query_blocks_;
+  std::size_t query_blocks_, key_blocks_;
   HeadRows key_rows_;
 
   // Whether a query that may look at no key has NaN, as by a softmax of scores
   // to which -infinity was added, and not 0.
-  bool adds_mask() const { return adds_mask_; }
+  bool adds_mask() const { return mask_dtype_ != DType::kBool; }
 
  private:
   static void hide_later_keys(const Block& queries, const Block& keys,
@@ -136,13 +176,15 @@ class AttentionKernel : public PreparedKernel {
     }
   }
 
-  void add_mask(const float* mask, const Block& queries, const Block& keys,
+  template <class T>
+  void add_mask(const T* mask, const Block& queries, const Block& keys,
                 float* tile) const {
     for (std::size_t j = 0; j < keys.count; ++j) {
       float* scores = tile + j * kTile;
       const auto more = [&](std::size_t i) {
-        return mask[sizes_.mask_at(static_cast<Dim>(queries.first + i),
-                                   static_cast<Dim>(keys.first + j))];
+        return static_cast<float>(
+            mask[sizes_.mask_at(static_cast<Dim>(queries.first + i),
+                                static_cast<Dim>(keys.first + j))]);
       };
       if (sizes_.mask_is_of_keys()) {
         const simd::Vector all = simd::broadcast(more(0));
@@ -166,41 +208,76 @@ class AttentionKernel : public PreparedKernel {
       }
       return;
     }
-    // The mask has its keys side by side, the tile its queries. Transposed, a
-    // number for each byte, it chooses scores by vectors.
-    alignas(64) std::uint32_t seen[kTile * kTile] = {};
+    // The mask has its keys side by side, the tile its queries: a query's keys
+    // are bits of two words, so that a vector of words hides a key from many
+    // queries.
+    alignas(64) std::uint32_t seen[2][kTile] = {};
     const auto step = static_cast<std::size_t>(sizes_.mask_at(0, 1));
+    std::uint64_t by_all = kAllKeys;
     for (std::size_t i = 0; i < queries.count; ++i) {
-      const bool* row = &looks(i, 0);
-      for (std::size_t j = 0; j < keys.count; ++j) {
-        seen[j * kTile + i] = row[j * step];
-      }
+      const std::uint64_t bits = set_bits(&looks(i, 0), step, keys.count);
+      seen[0][i] = static_cast<std::uint32_t>(bits);
+      seen[1][i] = static_cast<std::uint32_t>(bits >> 32);
+      by_all &= bits;
     }
     const hn::Rebind<std::uint32_t, simd::Floats> words;
-    for (std::size_t i = 0; i < keys.count * kTile; i += simd::kLanes) {
-      const auto is_hidden =
-          hn::Eq(hn::LoadU(words, seen + i), hn::Zero(words));
-      const simd::Vector scores = simd::load(tile + i);
-      simd::store(hn::IfThenElse(hn::RebindMask(simd::Floats(), is_hidden),
-                                 simd::broadcast(kHidden), scores),
-                  tile + i);
+    for (std::size_t j = 0; j < keys.count; ++j) {
+      if ((by_all >> j & 1) == 1) continue;
+      const auto bit = hn::Set(words, std::uint32_t{1} << (j % 32));
+      for (std::size_t i = 0; i < queries.columns(); i += simd::kLanes) {
+        float* scores = tile + j * kTile + i;
+        const auto is_seen =
+            hn::TestBit(hn::Load(words, seen[j / 32] + i), bit);
+        simd::store(
+            hn::IfThenElse(hn::RebindMask(simd::Floats(), is_seen),
+                           simd::load(scores), simd::broadcast(kHidden)),
+            scores);
+      }
     }
   }
 
+  static constexpr std::uint64_t kAllKeys = ~std::uint64_t{0};
+  static_assert(kTile == 64, "a word has a bit for each key of a tile");
+
+  // Bit j says whether seen[j * step].
+  static std::uint64_t set_bits(const bool* seen, std::size_t step,
+                                std::size_t count) {
+    std::uint64_t bits = 0;
+    std::size_t j = 0;
+    if (step == 1) {
+      const hn::CappedTag<std::uint8_t, 64> bytes;
+      for (; j + hn::Lanes(bytes) <= count; j += hn::Lanes(bytes)) {
+        const auto some =
+            hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(seen + j));
+        std::uint8_t packed[8] = {};
+        hn::StoreMaskBits(bytes, hn::Ne(some, hn::Zero(bytes)), packed);
+        std::uint64_t word;
+        std::memcpy(&word, packed, sizeof(word));
+        bits |= word << j;
+      }
+    }
+    for (; j < count; ++j) bits |= std::uint64_t{seen[j * step]} << j;
+    return bits;
+  }
+
   std::optional<std::size_t> mask_;  // which operand it is
-  bool adds_mask_;
+  DType mask_dtype_;
 };
+
+// The mask comes last, and may be empty only if another operand is.
+inline std::optional<std::string> declines_empty(const OpCall& call) {
+  for (const TensorType& type : call.inputs) {
+    if (type.shape.num_elements() == 0) return "an operand is empty";
+  }
+  return std::nullopt;
+}
 
 inline std::optional<std::string> declines(const OpCall& call) {
   if (call.input(0).dtype != DType::kF32) {
     return fmt::format("computes in f32, not in {}",
                        to_string(call.input(0).dtype));
   }
-  // The mask comes last, and may be empty only if another operand is.
-  for (const TensorType& type : call.inputs) {
-    if (type.shape.num_elements() == 0) return "an operand is empty";
-  }
-  return std::nullopt;
+  return declines_empty(call);
 }
 
 }  // namespace weft::HWY_NAMESPACE::attention
