@@ -123,21 +123,26 @@ TEST(AttentionKernel, ItsGradientOfBf16AgreesWithTheReference) {
   }
 }
 
-// Whole blocks of keys are hidden from it.
+// Of three queries, so that both dtypes are computed in blocks. Whole blocks of
+// keys are hidden from them.
 TEST(AttentionKernel, AQueryThatLooksAtNoKeyGetsZero) {
-  const Value query = Tensor::of<float>({1, 2}, {1, 2});
-  const Value rows = full({DType::kF32, {100, 2}}, 1);
-  const Value nothing = full({DType::kBool, {1, 100}}, 0);
-  const Tensor y = attention(query, rows, rows, nothing, {}).tensor();
-  EXPECT_EQ(y.item(0), 0);
-  EXPECT_EQ(y.item(1), 0);
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const Value query = full({dtype, {3, 2}}, 2);
+    const Value rows = full({dtype, {100, 2}}, 1);
+    const Value nothing = full({DType::kBool, {1, 100}}, 0);
+    const Tensor y = attention(query, rows, rows, nothing, {}).tensor();
+    for (std::int64_t i = 0; i < y.size(); ++i) EXPECT_EQ(y.item(i), 0);
+  }
 }
 
 // Scores that exp() of f32 would make infinite.
 TEST(AttentionKernel, LargeScoresDoNotOverflow) {
-  const Value query = Tensor::of<float>({1, 1}, {200});
-  const Value rows = reshape(iota(130, DType::kF32), {130, 1});
-  EXPECT_EQ(attention(query, rows, rows).tensor().item(0), 129);
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const Value query = full({dtype, {3, 1}}, 200);
+    const Value rows =
+        to_dtype(reshape(iota(130, DType::kF32), {130, 1}), dtype);
+    EXPECT_EQ(attention(query, rows, rows).tensor().item(0), 129);
+  }
 }
 
 TEST(AttentionKernel, MemoryIsLinearInTheLength) {

@@ -108,7 +108,7 @@ class Bf16Attention : public Bf16AttentionKernel {
         kTile, to.queries);
     alignas(64) float tile[kTile * kTile];
     alignas(64) Bf16Pair weights[kTile / 2 * kTile];
-    RunningSoftmax softmax;
+    RunningSoftmax<Bf16Weights> softmax;
     const Bf16Products multiply(machine());
     for (std::size_t j = 0; j < key_blocks(queries); ++j) {
       const Block keys(j, keys_);
@@ -141,7 +141,7 @@ class Bf16Attention : public Bf16AttentionKernel {
   }
 
   void finish(const KernelBuffers& buffers, std::size_t stack,
-              const Block& queries, const RunningSoftmax& softmax,
+              const Block& queries, const RunningSoftmax<Bf16Weights>& softmax,
               const float* sums) const {
     alignas(64) float factors[kTile] = {};
     for (std::size_t i = 0; i < queries.count; ++i) {

