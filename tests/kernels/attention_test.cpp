@@ -123,8 +123,8 @@ TEST(AttentionKernel, ItsGradientOfBf16AgreesWithTheReference) {
   }
 }
 
-// Of three queries, so that both dtypes are computed in blocks. Whole blocks of
-// keys are hidden from them.
+// There are three queries, so that both dtypes are computed in blocks; whole
+// blocks of keys are hidden from them.
 TEST(AttentionKernel, AQueryThatLooksAtNoKeyGetsZero) {
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
     const Value query = full({dtype, {3, 2}}, 2);

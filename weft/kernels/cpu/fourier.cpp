@@ -36,6 +36,16 @@ struct RowGroup {
   ComplexRows x, other;
 };
 
+// Calls body(lanes); of a whole group the compiler knows the number, so that a
+// loop over its lanes is a vector.
+template <class Body>
+void with_lanes(std::int64_t lanes, Body&& body) {
+  if (lanes == kMostLanes)
+    body(std::integral_constant<std::int64_t, kMostLanes>());
+  else
+    body(lanes);
+}
+
 class RealTransform : public PreparedKernel {
  public:
   RealTransform(std::int64_t rows, std::int64_t n)
@@ -117,8 +127,8 @@ void transpose(std::array<hn::Vec<Side>, kSide>& v) {
 
 // Calls square(j, lane) for whole squares of `count` numbers of `lanes` rows,
 // and single(j, lane) for those that make none.
-template <class Square, class Single>
-void in_squares(std::int64_t count, std::int64_t lanes, Square&& square,
+template <class Lanes, class Square, class Single>
+void in_squares(std::int64_t count, Lanes lanes, Square&& square,
                 Single&& single) {
   const std::int64_t whole_lanes = lanes / kSide * kSide;
   const std::int64_t whole = count / kSide * kSide;
@@ -136,9 +146,9 @@ void in_squares(std::int64_t count, std::int64_t lanes, Square&& square,
 }
 
 // place(j)[l] = rows[l * stride + j]
-template <class Place>
+template <class Lanes, class Place>
 void gather_lanes(const float* rows, std::int64_t stride, std::int64_t count,
-                  std::int64_t lanes, Place&& place) {
+                  Lanes lanes, Place&& place) {
   const Side side;
   in_squares(
       count, lanes,
@@ -158,10 +168,9 @@ void gather_lanes(const float* rows, std::int64_t stride, std::int64_t count,
 }
 
 // rows[l * stride + j] = share * place(j)[l] + more[l]
-template <class Place>
+template <class Lanes, class Place>
 void scatter_lanes(float* rows, std::int64_t stride, std::int64_t count,
-                   std::int64_t lanes, float share, const float* more,
-                   Place&& place) {
+                   Lanes lanes, float share, const float* more, Place&& place) {
   const Side side;
   in_squares(
       count, lanes,
@@ -183,7 +192,8 @@ void scatter_lanes(float* rows, std::int64_t stride, std::int64_t count,
 }
 
 // Where number j of rows lies of whose numbers every second is imaginary.
-auto by_turns(ComplexRows x, std::int64_t lanes) {
+template <class Lanes>
+auto by_turns(ComplexRows x, Lanes lanes) {
   return [=](std::int64_t j) {
     return (j % 2 == 0 ? x.re : x.im) + j / 2 * lanes;
   };
@@ -199,9 +209,14 @@ class ForwardTransform final : public RealTransform {
  private:
   void run_group(const KernelBuffers& buffers,
                  const RowGroup& group) const noexcept override {
-    // OpenMP's regions capture no structured bindings.
+    with_lanes(group.lanes,
+               [&](auto lanes) { transform(buffers, group, lanes); });
+  }
+
+  template <class Lanes>
+  void transform(const KernelBuffers& buffers, const RowGroup& group,
+                 Lanes lanes) const {
     const std::int64_t first = group.first;
-    const std::int64_t lanes = group.lanes;
     const ComplexRows& x = group.x;
     const ComplexRows& other = group.other;
     const float* rows =
@@ -241,7 +256,8 @@ class ForwardTransform final : public RealTransform {
 
   // X_k = E_k + w^k O_k of the even and of the odd numbers' transforms, which Z
   // holds as E + i O; of all lanes.
-  void numbers(ComplexRows z, std::int64_t k, std::int64_t lanes, float* re,
+  template <class Lanes>
+  void numbers(ComplexRows z, std::int64_t k, Lanes lanes, float* re,
                float* im) const {
     if (!is_even()) {
       std::copy_n(z.re + k * lanes, lanes, re);
@@ -280,9 +296,14 @@ class InverseTransform final : public RealTransform {
  private:
   void run_group(const KernelBuffers& buffers,
                  const RowGroup& group) const noexcept override {
-    // OpenMP's regions capture no structured bindings.
+    with_lanes(group.lanes,
+               [&](auto lanes) { transform(buffers, group, lanes); });
+  }
+
+  template <class Lanes>
+  void transform(const KernelBuffers& buffers, const RowGroup& group,
+                 Lanes lanes) const {
     const std::int64_t first = group.first;
-    const std::int64_t lanes = group.lanes;
     const ComplexRows& x = group.x;
     const ComplexRows& other = group.other;
     const float* real =
@@ -329,7 +350,8 @@ class InverseTransform final : public RealTransform {
   }
 
   // Number k of an odd size: those behind the middle are conjugates.
-  void mirror(ComplexRows given, std::int64_t k, std::int64_t lanes,
+  template <class Lanes>
+  void mirror(ComplexRows given, std::int64_t k, Lanes lanes,
               ComplexRows x) const {
     const bool is_given = k < half_;
     const std::int64_t from = (is_given ? k : n_ - k) * lanes;
@@ -343,8 +365,9 @@ class InverseTransform final : public RealTransform {
   // Number k of the complex transform of half as many: the steps of
   // ForwardTransform::numbers() backwards. `middle` is number n/2, which is
   // real.
+  template <class Lanes>
   void unite(ComplexRows given, const float* middle, std::int64_t k,
-             std::int64_t lanes, ComplexRows x) const {
+             Lanes lanes, ComplexRows x) const {
     static constexpr std::array<float, kMostLanes> kZeros{};
     const std::int64_t mirrored = (n_ / 2 - k) * lanes;
     const ComplexRows a{given.re + k * lanes, given.im + k * lanes};

@@ -1,10 +1,8 @@
-// The self-sorting algorithm of Stockham for mixed radices (Van Loan,
-// "Computational frameworks for the fast Fourier transform", 1992, 1.7), and
-// Bluestein's for sizes with a large prime factor.
+// Stockham's algorithm for mixed radices, and Bluestein's for sizes with a
+// large prime factor.
 #include "weft/kernels/simd/fourier.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -12,11 +10,6 @@
 
 namespace weft {
 namespace {
-
-// A butterfly of radix r takes r^2 products.
-constexpr std::int64_t kMostRadix = 13;
-// Numbers that a butterfly of any radix takes side by side.
-constexpr std::int64_t kSpan = 16;
 
 struct Turn {
   float re, im;
@@ -41,81 +34,14 @@ std::int64_t largest_prime_factor(std::int64_t n) {
   return std::max(largest, n);
 }
 
-// What is read and what is written lie apart, which the loops say by `simd`.
-// y_k = w^k Σ_j x_j exp(-2πi jk/2), for `count` numbers.
-void butterfly_2(std::int64_t count, ComplexRows x, std::int64_t x_step,
-                 ComplexRows y, std::int64_t y_step, Turn w) {
-#pragma omp simd
-  for (std::int64_t q = 0; q < count; ++q) {
-    const float a_re = x.re[q], a_im = x.im[q];
-    const float b_re = x.re[q + x_step], b_im = x.im[q + x_step];
-    y.re[q] = a_re + b_re;
-    y.im[q] = a_im + b_im;
-    const float re = a_re - b_re, im = a_im - b_im;
-    y.re[q + y_step] = re * w.re - im * w.im;
-    y.im[q + y_step] = re * w.im + im * w.re;
-  }
-}
-
-void butterfly_4(std::int64_t count, ComplexRows x, std::int64_t x_step,
-                 ComplexRows y, std::int64_t y_step, const float* w_re,
-                 const float* w_im) {
-  const Turn w1{w_re[1], w_im[1]};
-  const Turn w2{w_re[2], w_im[2]};
-  const Turn w3{w_re[3], w_im[3]};
-#pragma omp simd
-  for (std::int64_t q = 0; q < count; ++q) {
-    const float* re = x.re + q;
-    const float* im = x.im + q;
-    const float even_re = re[0] + re[2 * x_step];
-    const float even_im = im[0] + im[2 * x_step];
-    const float apart_re = re[0] - re[2 * x_step];
-    const float apart_im = im[0] - im[2 * x_step];
-    const float odd_re = re[x_step] + re[3 * x_step];
-    const float odd_im = im[x_step] + im[3 * x_step];
-    // -i times the difference.
-    const float turned_re = im[x_step] - im[3 * x_step];
-    const float turned_im = re[3 * x_step] - re[x_step];
-    y.re[q] = even_re + odd_re;
-    y.im[q] = even_im + odd_im;
-    const auto put = [&](std::int64_t k, float real, float imaginary, Turn w) {
-      y.re[q + k * y_step] = real * w.re - imaginary * w.im;
-      y.im[q + k * y_step] = real * w.im + imaginary * w.re;
-    };
-    put(1, apart_re + turned_re, apart_im + turned_im, w1);
-    put(2, even_re - odd_re, even_im - odd_im, w2);
-    put(3, apart_re - turned_re, apart_im - turned_im, w3);
-  }
-}
-
-// One butterfly of any radix, whose own turns are unit[jk mod radix].
-void butterfly(std::int64_t radix, const Turn* unit, std::int64_t count,
-               ComplexRows x, std::int64_t x_step, ComplexRows y,
-               std::int64_t y_step, const float* w_re, const float* w_im) {
-  for (std::int64_t begin = 0; begin < count; begin += kSpan) {
-    const std::int64_t size = std::min(kSpan, count - begin);
-    for (std::int64_t k = 0; k < radix; ++k) {
-      // The sums of so many numbers stay in registers.
-      std::array<float, kSpan> re{}, im{};
-      for (std::int64_t j = 0; j < radix; ++j) {
-        const Turn u = unit[j * k % radix];
-        const float* x_re = x.re + begin + j * x_step;
-        const float* x_im = x.im + begin + j * x_step;
-#pragma omp simd
-        for (std::int64_t q = 0; q < size; ++q) {
-          re[at(q)] += x_re[q] * u.re - x_im[q] * u.im;
-          im[at(q)] += x_re[q] * u.im + x_im[q] * u.re;
-        }
-      }
-      float* y_re = y.re + begin + k * y_step;
-      float* y_im = y.im + begin + k * y_step;
-#pragma omp simd
-      for (std::int64_t q = 0; q < size; ++q) {
-        y_re[q] = re[at(q)] * w_re[k] - im[at(q)] * w_im[k];
-        y_im[q] = re[at(q)] * w_im[k] + im[at(q)] * w_re[k];
-      }
-    }
-  }
+// Each stage goes over memory once, so few large radices are better than many
+// small ones; 16 is four by four, not eight by two.
+std::int64_t next_radix(std::int64_t n) {
+  if (n % 8 == 0 && n != 16) return 8;
+  if (n % 4 == 0) return 4;
+  std::int64_t radix = 2;
+  while (n % radix != 0) ++radix;
+  return radix;
 }
 
 }  // namespace
@@ -192,7 +118,7 @@ struct FourierTransform::ByConvolution {
 };
 
 FourierTransform::FourierTransform(std::int64_t n) : n_(n) {
-  if (largest_prime_factor(n) > kMostRadix) {
+  if (largest_prime_factor(n) > kMostFourierRadix) {
     by_convolution_ = std::make_unique<ByConvolution>(n);
   } else {
     add_stages(n);
@@ -208,17 +134,19 @@ std::int64_t FourierTransform::capacity() const {
 
 void FourierTransform::add_stages(std::int64_t n) {
   while (n > 1) {
-    // A stage of radix 4 goes over memory once, where two of radix 2 would do
-    // so twice.
-    std::int64_t radix = n % 4 == 0 ? 4 : 2;
-    while (n % radix != 0) ++radix;
-    Stage stage{radix, n / radix, {}, {}};
+    const std::int64_t radix = next_radix(n);
+    FourierStage stage{radix, n / radix, {}, {}, {}, {}};
     for (std::int64_t p = 0; p < stage.parts; ++p) {
       for (std::int64_t k = 0; k < radix; ++k) {
         const Turn w = turn(p * k, n);
         stage.re.push_back(w.re);
         stage.im.push_back(w.im);
       }
+    }
+    for (std::int64_t k = 0; k < radix; ++k) {
+      const Turn w = turn(k, radix);
+      stage.unit_re.push_back(w.re);
+      stage.unit_im.push_back(w.im);
     }
     stages_.push_back(std::move(stage));
     n /= radix;
@@ -231,37 +159,12 @@ ComplexRows FourierTransform::run(ComplexRows x, ComplexRows other,
   std::int64_t stride = lanes;
   // Each stage sorts as it writes, so that no pass by reversed digits is
   // needed, but two arrays are.
-  for (const Stage& stage : stages_) {
-    run_stage(stage, stride, x, other);
+  for (const FourierStage& stage : stages_) {
+    run_fourier_stage(stage, stride, x, other);
     std::swap(x, other);
     stride *= stage.radix;
   }
   return x;
-}
-
-// y[r p + k] = w^(pk) Σ_j x[p + parts j] exp(-2πi jk/r), each of `stride`
-// numbers.
-void FourierTransform::run_stage(const Stage& stage, std::int64_t stride,
-                                 ComplexRows x, ComplexRows y) {
-  const std::int64_t radix = stage.radix;
-  std::array<Turn, kMostRadix> unit;
-  // There are at most 13 of them, computed once for all butterflies of the
-  // stage.
-  for (std::int64_t k = 0; k < radix; ++k) unit[at(k)] = turn(k, radix);
-  const std::int64_t step = stage.parts * stride;
-  for (std::int64_t p = 0; p < stage.parts; ++p) {
-    const ComplexRows from{x.re + p * stride, x.im + p * stride};
-    const ComplexRows to{y.re + radix * p * stride, y.im + radix * p * stride};
-    const float* w_re = stage.re.data() + p * radix;
-    const float* w_im = stage.im.data() + p * radix;
-    if (radix == 2) {
-      butterfly_2(stride, from, step, to, stride, {w_re[1], w_im[1]});
-    } else if (radix == 4) {
-      butterfly_4(stride, from, step, to, stride, w_re, w_im);
-    } else {
-      butterfly(radix, unit.data(), stride, from, step, to, stride, w_re, w_im);
-    }
-  }
 }
 
 }  // namespace weft

@@ -8,13 +8,9 @@
 #include <memory>
 #include <vector>
 
-namespace weft {
+#include "weft/kernels/simd/fourier_stages.h"
 
-// Number j of row l is re[j * lanes + l] + i im[j * lanes + l].
-struct ComplexRows {
-  float* re;
-  float* im;
-};
+namespace weft {
 
 class FourierTransform {
  public:
@@ -32,20 +28,12 @@ class FourierTransform {
   ComplexRows run(ComplexRows x, ComplexRows other, std::int64_t lanes) const;
 
  private:
-  struct Stage {
-    std::int64_t radix;
-    std::int64_t parts;  // how many butterflies differ in their factors
-    // exp(-2πi p k / (parts radix)), [parts][radix].
-    std::vector<float> re, im;
-  };
   struct ByConvolution;
 
   void add_stages(std::int64_t n);
-  static void run_stage(const Stage& stage, std::int64_t stride, ComplexRows x,
-                        ComplexRows y);
 
   std::int64_t n_;
-  std::vector<Stage> stages_;
+  std::vector<FourierStage> stages_;
   // It is there for sizes with a large prime factor, and null for others.
   std::unique_ptr<ByConvolution> by_convolution_;
 };
