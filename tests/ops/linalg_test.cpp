@@ -71,14 +71,30 @@ TEST(Linalg, CholeskyHasTheGradientOfDifferences) {
   }
 }
 
+// Rows of several blocks, and right sides of several tasks.
 TEST(Linalg, TriangularSolveSolves) {
   const Value l = cholesky(definite(drawn({2, 50, 50})));
-  const Value b = drawn({2, 50, 7});
+  const Value b = drawn({2, 50, 71});
   expect_near(matmul(l, triangular_solve(l, b)), b, 1e-4);
   const Value across = triangular_solve(l, b, {.transpose = true});
   expect_near(matmul(l, across, {true, false}), b, 1e-4);
   const Value upper = triangular_solve(flipped(l), b, {.lower = false});
   expect_near(upper, across, 1e-5);
+}
+
+TEST(Linalg, NaNStaysInItsRightSide) {
+  const Value l = cholesky(definite(drawn({50, 50})));
+  const Value b = drawn({50, 3});
+  const Tensor spoiled = b.tensor().clone();
+  spoiled.data<float>()[1] = NAN;
+  const Tensor x = triangular_solve(l, b).tensor();
+  const Tensor y = triangular_solve(l, Value(spoiled)).tensor();
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    if (i % 3 == 1)
+      EXPECT_TRUE(std::isnan(y.item(i)));
+    else
+      EXPECT_EQ(y.item(i), x.item(i));
+  }
 }
 
 TEST(Linalg, QrMultipliesBack) {
@@ -143,13 +159,9 @@ TEST(Linalg, SizesBeyond32BitsAreDeclined) {
     const auto& candidate = kernel_registry().candidates(name).front();
     return !candidate.declines(OpCall{op, inputs, attributes, outputs});
   };
-  constexpr Dim kMost = std::numeric_limits<std::int32_t>::max();
   const auto f64 = [](const Shape& shape) {
     return TensorType{DType::kF64, shape};
   };
-  EXPECT_TRUE(is_taken("triangular_solve", {f64({1, 1}), f64({1, kMost})}));
-  EXPECT_FALSE(
-      is_taken("triangular_solve", {f64({1, 1}), f64({1, kMost + 1})}));
   EXPECT_TRUE(is_taken("cholesky", {f64({46'340, 46'340})}));
   EXPECT_FALSE(is_taken("cholesky", {f64({46'341, 46'341})}));
   EXPECT_FALSE(is_taken("qr", {f64({Dim{1} << 30, 2})}));

@@ -16,35 +16,9 @@
 
 // BLAS's, which LAPACK's header leaves out; behind the arguments come the
 // lengths of the four texts.
-extern "C" {
-void strsm_(const char* side, const char* half, const char* transpose,
-            const char* diagonal, const lapack_int* m, const lapack_int* n,
-            const float* alpha, const float* a, const lapack_int* a_stride,
-            float* b, const lapack_int* b_stride, std::size_t, std::size_t,
-            std::size_t, std::size_t);
-void dtrsm_(const char* side, const char* half, const char* transpose,
-            const char* diagonal, const lapack_int* m, const lapack_int* n,
-            const double* alpha, const double* a, const lapack_int* a_stride,
-            double* b, const lapack_int* b_stride, std::size_t, std::size_t,
-            std::size_t, std::size_t);
-}
+extern "C" {}
 
 namespace weft::lapack {
-
-// Solves x op(a) = b in the place of b [m, n]: the triangle stands on the
-// right.
-inline void trsm(char half, char transpose, char diagonal, lapack_int m,
-                 lapack_int n, const float* a, float* b) {
-  const float one = 1;
-  strsm_("R", &half, &transpose, &diagonal, &m, &n, &one, a, &n, b, &m, 1, 1, 1,
-         1);
-}
-inline void trsm(char half, char transpose, char diagonal, lapack_int m,
-                 lapack_int n, const double* a, double* b) {
-  const double one = 1;
-  dtrsm_("R", &half, &transpose, &diagonal, &m, &n, &one, a, &n, b, &m, 1, 1, 1,
-         1);
-}
 
 // The triangle `half` ('U' or 'L') of an [n, n] becomes its Cholesky factor.
 inline lapack_int potrf(char half, lapack_int n, float* a) {

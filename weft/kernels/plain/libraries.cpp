@@ -20,7 +20,6 @@ constexpr std::array kOpsOfLibraries = {"matmul",
                                         "gru",
                                         "gru_gradient",
                                         "cholesky",
-                                        "triangular_solve",
                                         "qr",
                                         "eigh",
                                         "svd"};

@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <hwy/contrib/math/math-inl.h>
+#include <limits>
 
 #include "weft/kernels/simd/lanes.h"
 
@@ -149,6 +150,52 @@ V log(V x) {
   const V ended = hn::IfThenElse(hn::Lt(x, filled<V>(HUGE_VAL)), y, x);
   const V begun = hn::IfThenElse(hn::Eq(x, zero), filled<V>(-HUGE_VAL), ended);
   return hn::IfThenElse(hn::Lt(x, zero), filled<V>(NAN), begun);
+}
+
+// log(x) + extra log(2) for normal numbers: x = m 2^n with m in [√½, √2), and a
+// polynomial of m - 1 (Moshier's Cephes, logf). It divides nothing, where
+// Highway's does.
+inline Vector log_of_normal(Vector x, Vector extra) {
+  const hn::RebindToSigned<Floats> words;
+  constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
+  const auto bits = hn::BitCast(words, x);
+  const auto exponent =
+      hn::ShiftRight<23>(hn::Sub(bits, hn::Set(words, kRootOfHalf)));
+  const Vector m =
+      hn::BitCast(Floats(), hn::Sub(bits, hn::ShiftLeft<23>(exponent)));
+  const Vector n = hn::Add(hn::ConvertTo(Floats(), exponent), extra);
+  const Vector f = hn::Sub(m, broadcast(1.f));
+  Vector y = broadcast(7.0376836292e-2f);
+  for (const float factor :
+       {-1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
+        1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f,
+        -2.4999993993e-1f, 3.3333331174e-1f}) {
+    y = hn::MulAdd(y, f, broadcast(factor));
+  }
+  const Vector f2 = hn::Mul(f, f);
+  y = hn::Mul(hn::Mul(y, f), f2);
+  // log(2) in two parts, of which n times the first is exact; small parts are
+  // added first.
+  y = hn::MulAdd(n, broadcast(-2.12194440e-4f), y);
+  y = hn::NegMulAdd(broadcast(0.5f), f2, y);
+  return hn::MulAdd(n, broadcast(0.693359375f), hn::Add(f, y));
+}
+
+inline Vector log(Vector x) {
+  const Vector zero = broadcast(0.f);
+  const Vector least = broadcast(std::numeric_limits<float>::min());
+  const Vector infinity = broadcast(HUGE_VALF);
+  const auto is_normal = hn::And(hn::Ge(x, least), hn::Lt(x, infinity));
+  if (hn::AllTrue(Floats(), is_normal)) return log_of_normal(x, zero);
+  const auto is_tiny = hn::Lt(x, least);
+  const Vector y =
+      log_of_normal(hn::IfThenElse(is_tiny, hn::Mul(x, broadcast(0x1p23f)), x),
+                    hn::IfThenElseZero(is_tiny, broadcast(-23.f)));
+  // Infinity and NaN, which alone are not below it, are their own logarithms.
+  const Vector ended = hn::IfThenElse(hn::Lt(x, infinity), y, x);
+  const Vector begun =
+      hn::IfThenElse(hn::Eq(x, zero), broadcast(-HUGE_VALF), ended);
+  return hn::IfThenElse(hn::Lt(x, zero), broadcast(NAN), begun);
 }
 
 // The result has the sign of x, as zeros have.

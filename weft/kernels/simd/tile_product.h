@@ -112,6 +112,10 @@ void tile_product(std::size_t m, std::size_t n, std::size_t k,
   while (n >= kBlock) {
     columns_of.template operator()<kBlockVectors, false>(kBlock);
   }
+  if constexpr (kBlockVectors > 2) {
+    // A single vector of a row would keep the machine half busy.
+    if (n >= 2 * kEach) columns_of.template operator()<2, false>(2 * kEach);
+  }
   while (n >= kEach) columns_of.template operator()<1, false>(kEach);
   if (n > 0) columns_of.template operator()<1, true>(n);
 }
