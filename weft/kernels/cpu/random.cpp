@@ -1,5 +1,6 @@
 // Random ops: the same numbers as the references, many blocks at a time.
 #include <algorithm>
+#include <bit>
 
 #include "weft/base/parallel.h"
 #include "weft/base/permutation.h"
@@ -32,6 +33,8 @@ template <class Body>
 void for_each_group(const Attributes& attributes, const std::int64_t* keys,
                     Draws draws, Body&& body) {
   const std::int64_t groups = (draws.words + kPhiloxWords - 1) / kPhiloxWords;
+  // An attribute is found by its name, which takes as long as a group.
+  const auto number = static_cast<std::uint32_t>(attributes.integer("stream"));
   parallel_for(
       draws.keys * groups, kGroupsPerThread,
       [&](std::int64_t first, std::int64_t last) {
@@ -41,7 +44,7 @@ void for_each_group(const Attributes& attributes, const std::int64_t* keys,
           const std::int64_t group = i % groups;
           // Words follow from key and place alone, so groups may be drawn on
           // any thread.
-          philox_blocks(random_stream(attributes, keys + 2 * key),
+          philox_blocks(random_stream(number, keys + 2 * key),
                         static_cast<std::uint64_t>(group) * kPhiloxBlocks,
                         words);
           const std::int64_t begin = group * kPhiloxWords;
@@ -203,6 +206,20 @@ std::optional<std::string> declines_dropout(const OpCall& call) {
   return "no vectors of " + std::string(to_string(dtype));
 }
 
+// y may lie over x. Whether an element is kept is not to be guessed: what is
+// not loses its bits, without a branch.
+template <class T>
+void drop(const std::uint32_t* words, std::uint32_t threshold, float scale,
+          const T* x, T* y, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits =
+        std::bit_cast<std::uint32_t>(static_cast<float>(x[i]) * scale);
+    const auto kept = std::uint32_t{bernoulli_element(words[i], threshold)};
+    y[i] = static_cast<T>(std::bit_cast<float>(bits & (0 - kept)));
+  }
+}
+
 std::unique_ptr<PreparedKernel> prepare_dropout(const OpCall& call) {
   const Attributes attributes = call.attributes;
   const double kept = 1 - attributes.real("rate");
@@ -215,16 +232,12 @@ std::unique_ptr<PreparedKernel> prepare_dropout(const OpCall& call) {
     return make_kernel([=](const KernelBuffers& buffers) {
       const T* x = input_of<T>(buffers, 0);
       T* y = output_of<T>(buffers, 0);
-      for_each_group(
-          attributes, input_of<std::int64_t>(buffers, 1), {1, size},
-          [&](const std::uint32_t* words, std::int64_t begin,
-              std::int64_t end) {
-            for (std::int64_t i = 0; i < end - begin; ++i) {
-              const float value = static_cast<float>(x[begin + i]) * scale;
-              y[begin + i] = static_cast<T>(
-                  bernoulli_element(words[i], threshold) ? value : 0.0f);
-            }
-          });
+      for_each_group(attributes, input_of<std::int64_t>(buffers, 1), {1, size},
+                     [&](const std::uint32_t* words, std::int64_t begin,
+                         std::int64_t end) {
+                       drop(words, threshold, scale, x + begin, y + begin,
+                            end - begin);
+                     });
     });
   });
 }

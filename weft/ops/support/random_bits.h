@@ -10,11 +10,15 @@
 namespace weft {
 
 // The stream that a call draws from; `key` points at (seed, step).
+inline RandomStream random_stream(std::uint32_t number,
+                                  const std::int64_t* key) {
+  return {static_cast<std::uint64_t>(key[0]), number,
+          static_cast<std::uint32_t>(key[1])};
+}
 inline RandomStream random_stream(const Attributes& attributes,
                                   const std::int64_t* key) {
-  return {static_cast<std::uint64_t>(key[0]),
-          static_cast<std::uint32_t>(attributes.integer("stream")),
-          static_cast<std::uint32_t>(key[1])};
+  return random_stream(static_cast<std::uint32_t>(attributes.integer("stream")),
+                       key);
 }
 
 // [0, 1) with as many bits as the dtype holds exactly: rounding would reach 1.
