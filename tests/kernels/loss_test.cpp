@@ -21,15 +21,25 @@ TEST(LossKernel, AgreesWithTheReferenceOnAllSamples) {
                    1e-6);
 }
 
-// Row lengths around every boundary of the vector loops.
+// Row lengths around every boundary of the vector loops; as many rows as part
+// of a block of short ones, and as some blocks.
 TEST(LossKernel, AgreesOnEveryRowLength) {
-  for (const Dim classes : {2, 15, 16, 17, 63, 64, 65, 80, 1000, 4097}) {
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
-      const OpSample sample = rows({5, classes}, dtype, -20, 20);
-      EXPECT_TRUE(
-          agrees_with_reference("softmax", "simd:softmax", sample, 1e-6));
-      EXPECT_TRUE(agrees_with_reference("log_softmax", "simd:log_softmax",
-                                        sample, 1e-6));
+  for (const Dim classes : {1, 2, 10, 15, 16, 17, 63, 64, 65, 80, 1000, 4097}) {
+    for (const Dim count : {5, 64, 150}) {
+      if (count * classes > 20'000) continue;
+      for (const DType dtype : {DType::kF32, DType::kBF16}) {
+        OpSample sample = rows({count, classes}, dtype, -20, 20);
+        EXPECT_TRUE(
+            agrees_with_reference("softmax", "simd:softmax", sample, 1e-6));
+        EXPECT_TRUE(agrees_with_reference("log_softmax", "simd:log_softmax",
+                                          sample, 1e-6));
+        sample.inputs.push_back({{DType::kI64, {count}},
+                                 0,
+                                 static_cast<double>(classes - 1),
+                                 false});
+        EXPECT_TRUE(agrees_with_reference("cross_entropy", "simd:cross_entropy",
+                                          sample, 1e-6));
+      }
     }
   }
 }

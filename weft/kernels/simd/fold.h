@@ -171,11 +171,15 @@ auto load(const T* x) {
 // accumulator, which T could not hold.
 template <class Op, class T>
 auto load_part(const T* x, std::int64_t count) {
-  using Held = std::conditional_t<std::is_integral_v<T>, T, Accumulator<T>>;
-  std::array<T, kLanesOf<Accumulator<T>>> part;
-  part.fill(static_cast<T>(Op::template identity<Held>));
-  std::memcpy(part.data(), x, static_cast<std::size_t>(count) * sizeof(T));
-  return load(part.data());
+  if constexpr (!std::is_integral_v<T>) {
+    return simd::load_part(x, static_cast<std::size_t>(count),
+                           Op::template identity<Accumulator<T>>);
+  } else {
+    std::array<T, kLanesOf<Accumulator<T>>> part;
+    part.fill(Op::template identity<T>);
+    std::memcpy(part.data(), x, static_cast<std::size_t>(count) * sizeof(T));
+    return load(part.data());
+  }
 }
 
 // The lanes of a vector, into one: halves onto each other while they are

@@ -43,18 +43,28 @@ inline ComputedVector<double> load(const double* p) {
   return hn::LoadU(ComputedTag<double>(), p);
 }
 inline Vector load(const float* p) { return hn::LoadU(Floats(), p); }
-inline Vector load(const bfloat16* p) {
-  const hn::Rebind<std::uint16_t, Floats> halves;
-  const hn::Rebind<std::uint32_t, Floats> words;
-  const auto bits =
-      hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(p));
-  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
+using Halves = hn::Rebind<std::uint16_t, Floats>;
+template <class Half>
+auto bits_at(Half* p) {
+  using Bits = std::conditional_t<std::is_const_v<Half>, const std::uint16_t,
+                                  std::uint16_t>;
+  return reinterpret_cast<Bits*>(p);
 }
 
-inline Vector load(const float16* p) {
+// From a dtype's bits; its pointer only says which.
+inline Vector widen(hn::Vec<Halves> bits, const bfloat16*) {
+  const hn::Rebind<std::uint32_t, Floats> words;
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
+}
+inline Vector widen(hn::Vec<Halves> bits, const float16*) {
   const hn::Rebind<hwy::float16_t, Floats> halves;
-  return hn::PromoteTo(
-      Floats(), hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(p)));
+  return hn::PromoteTo(Floats(), hn::BitCast(halves, bits));
+}
+inline Vector load(const bfloat16* p) {
+  return widen(hn::LoadU(Halves(), bits_at(p)), p);
+}
+inline Vector load(const float16* p) {
+  return widen(hn::LoadU(Halves(), bits_at(p)), p);
 }
 
 // A bf16 in the upper half of each word; what is below it counts for nothing.
@@ -85,31 +95,62 @@ inline void store(ComputedVector<double> value, double* p) {
   hn::StoreU(value, ComputedTag<double>(), p);
 }
 inline void store(Vector value, float* p) { hn::StoreU(value, Floats(), p); }
+inline hn::Vec<Halves> narrow(Vector value, const bfloat16*) {
+  return hn::TruncateTo(Halves(), hn::ShiftRight<16>(upper_bf16(value)));
+}
+inline hn::Vec<Halves> narrow(Vector value, const float16*) {
+  const hn::Rebind<hwy::float16_t, Floats> halves;
+  return hn::BitCast(Halves(), hn::DemoteTo(halves, value));
+}
 inline void store(Vector value, bfloat16* p) {
-  const hn::Rebind<std::uint16_t, Floats> halves;
-  hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(upper_bf16(value))),
-             halves, reinterpret_cast<std::uint16_t*>(p));
+  hn::StoreU(narrow(value, p), Halves(), bits_at(p));
 }
 inline void store(Vector value, float16* p) {
-  const hn::Rebind<hwy::float16_t, Floats> halves;
-  hn::StoreU(hn::DemoteTo(halves, value), halves,
-             reinterpret_cast<hwy::float16_t*>(p));
+  hn::StoreU(narrow(value, p), Halves(), bits_at(p));
 }
 
-// The first `count` < kLanesOf<T> elements, the rest filled.
+// Whether a load or a store by a mask touches no memory that the mask leaves
+// out.
+template <class T>
+inline constexpr bool kMasksMemory = HWY_ARCH_X86 &&
+                                     (sizeof(T) >= sizeof(float) ||
+                                      HWY_TARGET <= HWY_AVX3);
+
+// The first `count` < kLanesOf<T> elements, the rest filled. Memory behind the
+// last element may belong to nobody.
 template <class T>
 ComputedVector<T> load_part(const T* p, std::size_t count, Computed<T> fill) {
-  // A copy is taken, as memory behind the last element may belong to nobody.
-  std::array<T, kLanesOf<T>> part;
-  part.fill(T(fill));
-  std::memcpy(part.data(), p, count * sizeof(T));
-  return load(part.data());
+  const ComputedTag<T> all;
+  if constexpr (!kMasksMemory<T>) {
+    std::array<T, kLanesOf<T>> part;
+    part.fill(T(fill));
+    std::memcpy(part.data(), p, count * sizeof(T));
+    return load(part.data());
+  } else {
+    const auto some = hn::FirstN(all, count);
+    const auto rest = hn::Set(all, fill);
+    if constexpr (sizeof(T) == sizeof(Computed<T>)) {
+      return hn::IfThenElse(some, hn::MaskedLoad(some, all, p), rest);
+    } else {
+      const auto bits =
+          hn::MaskedLoad(hn::FirstN(Halves(), count), Halves(), bits_at(p));
+      return hn::IfThenElse(some, widen(bits, p), rest);
+    }
+  }
 }
 template <class T>
 void store_part(ComputedVector<T> value, T* p, std::size_t count) {
-  std::array<T, kLanesOf<T>> part;
-  store(value, part.data());
-  std::memcpy(p, part.data(), count * sizeof(T));
+  const ComputedTag<T> all;
+  if constexpr (!kMasksMemory<T>) {
+    std::array<T, kLanesOf<T>> part;
+    store(value, part.data());
+    std::memcpy(p, part.data(), count * sizeof(T));
+  } else if constexpr (sizeof(T) == sizeof(Computed<T>)) {
+    hn::BlendedStore(value, hn::FirstN(all, count), all, p);
+  } else {
+    hn::BlendedStore(narrow(value, p), hn::FirstN(Halves(), count), Halves(),
+                     bits_at(p));
+  }
 }
 
 template <class V>
