@@ -46,6 +46,7 @@ const std::map<std::string, std::string>& refusals() {
       {"conv2d_input_gradient", "differ in more than the images"},
       {"clamped_conv2d", "differ in more than the images"},
       {"conv2d_of_parts", "differ in more than the images"},
+      {"conv2d_onto", "differ in more than the images"},
       {"integer_conv2d", "differ in more than the images"},
   };
   return messages;

@@ -19,6 +19,7 @@ TEST(ConvKernel, AgreesWithTheReferenceOnAllSamples) {
   expect_agreement("conv2d", kKernel, 1e-5);
   expect_agreement("conv2d_input_gradient", kKernel, 1e-5);
   expect_agreement("conv2d_weight_gradient", kKernel, 1e-5);
+  expect_agreement("conv2d_onto", kKernel, 1e-5);
 }
 
 TEST(ConvKernel, AgreesOnChannelsThatFillVectors) {

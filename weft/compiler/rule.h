@@ -137,6 +137,9 @@ struct RuleDef {
   // outside operand, never changes: what the target makes of that is computed
   // once. Such are used wherever parameters are frozen (frozen_rules.h).
   bool pays_if_frozen = false;
+  // Whether it is tried on what a search has found, and only there: no other
+  // rule fits what it makes.
+  bool is_last = false;
   // Whether it may be used in a graph that trains: batches' own statistics,
   // weights that change from step to step.
   bool holds_in_training = true;

@@ -55,7 +55,12 @@ struct Found {
 class GraphSearch {
  public:
   GraphSearch(FunctionCosts& costs, const SearchOptions& options)
-      : costs_(costs), options_(options), rules_(rules_for(options)) {}
+      : costs_(costs), options_(options), rules_(rules_for(options)) {
+    const auto last = std::ranges::stable_partition(
+        rules_, [](const RuleDef* rule) { return !rule->is_last; });
+    last_rules_.assign(last.begin(), last.end());
+    rules_.erase(last.begin(), last.end());
+  }
 
   SearchResult run(const Function& function,
                    const std::vector<bool>& is_frozen) {
@@ -200,23 +205,48 @@ class GraphSearch {
       ++expanded_;
       // The list grows while it is read.
       const Function source = all[place].function;
-      for_each_substitution(source, [&](Function next, SearchStep step) {
-        if (!is_new(next)) return;
-        const double cost = cost_of(next, is_frozen);
-        step.gain = all[place].cost - cost;
-        if (!(cost < options_.alpha * all[best].cost)) return;
-        add({std::move(next), cost, static_cast<int>(place), std::move(step)});
-        if (all.back().cost < all[best].cost) best = all.size() - 1;
-      });
+      for_each_substitution(rules_, source,
+                            [&](Function next, SearchStep step) {
+                              if (!is_new(next)) return;
+                              const double cost = cost_of(next, is_frozen);
+                              step.gain = all[place].cost - cost;
+                              if (!(cost < options_.alpha * all[best].cost))
+                                return;
+                              add({std::move(next), cost,
+                                   static_cast<int>(place), std::move(step)});
+                              if (all.back().cost < all[best].cost)
+                                best = all.size() - 1;
+                            });
     }
+    while (finishes(is_frozen, all, best)) best = all.size() - 1;
     return result_of(function, is_frozen, all, best);
+  }
+
+  // Whether a rule that comes last makes something cheaper of the best one,
+  // which then is the last of all.
+  bool finishes(const std::vector<bool>& is_frozen, std::vector<Candidate>& all,
+                std::size_t best) {
+    const Function source = all[best].function;
+    const double cost = all[best].cost;
+    const std::size_t count = all.size();
+    for_each_substitution(
+        last_rules_, source, [&](Function next, SearchStep step) {
+          if (all.size() > count) return;
+          const double after = cost_of(next, is_frozen);
+          if (!(after < cost)) return;
+          step.gain = cost - after;
+          all.push_back({std::move(next), after, static_cast<int>(best),
+                         std::move(step)});
+        });
+    return all.size() > count;
   }
 
   // Calls body(function, step) for all that rules make of a function.
   template <class Body>
-  void for_each_substitution(const Function& function, Body&& body) {
+  void for_each_substitution(const std::vector<const RuleDef*>& rules,
+                             const Function& function, Body&& body) {
     const Readers readers(function);
-    for (const RuleDef* rule : rules_) {
+    for (const RuleDef* rule : rules) {
       for (const Match& match : find_matches(function, readers, *rule)) {
         if (is_out_of_time()) return;
         body(apply(function, match),
@@ -237,18 +267,21 @@ class GraphSearch {
     std::ranges::reverse(found.taken);
     found.best = std::move(all[best]);
     // What would still fit is asked once more, to say what it costs.
-    for_each_substitution(
-        found.best.function, [&](const Function& next, SearchStep step) {
-          if (is_out_of_time()) return;
-          step.gain = found.best.cost - cost_of(next, is_frozen);
-          found.refused.push_back(std::move(step));
-        });
+    for (const auto* rules : {&rules_, &last_rules_}) {
+      for_each_substitution(*rules, found.best.function,
+                            [&](const Function& next, SearchStep step) {
+                              if (is_out_of_time()) return;
+                              step.gain =
+                                  found.best.cost - cost_of(next, is_frozen);
+                              found.refused.push_back(std::move(step));
+                            });
+    }
     return found;
   }
 
   FunctionCosts& costs_;
   const SearchOptions& options_;
-  std::vector<const RuleDef*> rules_;
+  std::vector<const RuleDef*> rules_, last_rules_;
   std::optional<std::size_t> limit_;
   Stopwatch watch_;
   std::size_t expanded_ = 0;

@@ -29,7 +29,8 @@ void register_rule_fuse_relu(RuleRegistry& rules) {
       .use = RuleUse::kAlways,
       .order = 101,
       // The relu changes no bit, but the kernel of the whole may be another.
-      .pattern = {{.ops = {&ops.get("matmul"), &ops.get("conv2d")},
+      .pattern = {{.ops = {&ops.get("matmul"), &ops.get("conv2d"),
+                           &ops.get("conv2d_onto")},
                    .operands = {Operand::outside(0), Operand::outside(1)},
                    .may_have_more = true,
                    .holds = has_no_activation},
