@@ -1,6 +1,6 @@
 // Softmax and its logarithm: two passes over a row that stays in L2 give its
-// sum, and one more the result. Along another axis than the last, columns side
-// by side are taken in the same way.
+// sum, and one more the result. Along another axis than the last, the same is
+// done with columns that lie side by side.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/softmax.cpp"
 #include <algorithm>

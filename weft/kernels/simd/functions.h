@@ -122,8 +122,8 @@ inline Vector exp_of_negative(Vector x) {
       is_tiny, hn::Mul(exp_of_rest(reduced.r), power_of_two(reduced)));
 }
 
-// 2^x for what is rounded to bf16 next, in two thirds of exp_of_negative's
-// time: within 2^-18 of its result, 0 below -126, at most 2^127; NaN stays NaN.
+// 2^x for what is rounded to bf16 next, in fewer steps than exp_of_negative:
+// within 2^-18 of its result, 0 below -126, at most 2^127; NaN stays NaN.
 // The polynomial is the one of its degree with the least relative error on
 // [-1/2, 1/2] (Remez, 1934).
 inline Vector exp2_for_bf16(Vector x) {
