@@ -19,7 +19,7 @@ void add_kernels(KernelRegistry& kernels) {
        .rank = 10,
        .declines = declines,
        .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
-         return std::make_unique<Attention>(call);
+         return std::make_unique<Attention>(call, AttentionPlaces(call));
        }});
 }
 

@@ -22,20 +22,13 @@ using namespace attention;  // NOLINT: this file's own support
 
 class Bf16Attention : public Bf16AttentionKernel {
  public:
-  explicit Bf16Attention(const OpCall& call)
-      : Bf16AttentionKernel(call, AttentionSizes(call, kMaskOfAttention),
-                            kMaskOfAttention),
-        query_rows_(HeadRows::dense(queries_, width_)),
-        value_rows_(HeadRows::dense(keys_, value_width_)),
-        result_rows_(HeadRows::dense(queries_, value_width_)),
-        makes_sums_(true) {}
-  Bf16Attention(const OpCall& call, const HeadSizes& sizes)
-      : Bf16AttentionKernel(call, sizes.attention(call), HeadSizes::kMask),
-        query_rows_(sizes.operand(call, 0)),
-        value_rows_(sizes.operand(call, 2)),
-        result_rows_(sizes.rows_of_result(call)),
-        makes_sums_(false) {
-    key_rows_ = sizes.operand(call, 1);
+  Bf16Attention(const OpCall& call, const AttentionPlaces& places)
+      : Bf16AttentionKernel(call, places.sizes, places.mask),
+        query_rows_(places.query),
+        value_rows_(places.value),
+        result_rows_(places.result),
+        makes_sums_(places.makes_sums) {
+    key_rows_ = places.key;
   }
 
   std::size_t scratch_bytes() const override {
@@ -170,7 +163,7 @@ void add_kernels(KernelRegistry& kernels) {
        .rank = 15,
        .declines = declines_but_bf16,
        .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
-         return std::make_unique<Bf16Attention>(call);
+         return std::make_unique<Bf16Attention>(call, AttentionPlaces(call));
        }});
   kernels.add(
       {.op = "multi_head_attention",
@@ -178,7 +171,8 @@ void add_kernels(KernelRegistry& kernels) {
        .rank = 15,
        .declines = declines_but_bf16,
        .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
-         return std::make_unique<Bf16Attention>(call, HeadSizes(call));
+         return std::make_unique<Bf16Attention>(
+             call, AttentionPlaces(call, HeadSizes(call)));
        }});
 }
 

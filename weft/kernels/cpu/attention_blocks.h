@@ -139,22 +139,13 @@ inline void scale_row(float* row, std::size_t width, float factor) {
 
 class Attention : public AttentionKernel {
  public:
-  // A call of attention: matrices lie behind each other.
-  explicit Attention(const OpCall& call)
-      : AttentionKernel(call, AttentionSizes(call, kMaskOfAttention),
-                        kMaskOfAttention),
-        query_rows_(HeadRows::dense(queries_, width_)),
-        value_rows_(HeadRows::dense(keys_, value_width_)),
-        result_rows_(HeadRows::dense(queries_, value_width_)),
-        makes_sums_(true) {}
-  // A call with heads in columns, which makes no sums of exp(score).
-  Attention(const OpCall& call, const HeadSizes& sizes)
-      : AttentionKernel(call, sizes.attention(call), HeadSizes::kMask),
-        query_rows_(sizes.operand(call, 0)),
-        value_rows_(sizes.operand(call, 2)),
-        result_rows_(sizes.rows_of_result(call)),
-        makes_sums_(false) {
-    key_rows_ = sizes.operand(call, 1);
+  Attention(const OpCall& call, const AttentionPlaces& places)
+      : AttentionKernel(call, places.sizes, places.mask),
+        query_rows_(places.query),
+        value_rows_(places.value),
+        result_rows_(places.result),
+        makes_sums_(places.makes_sums) {
+    key_rows_ = places.key;
   }
 
   // Each block of queries, transposed.

@@ -49,6 +49,33 @@ struct Block {
   std::size_t columns() const { return rounded_up(count, simd::kLanes); }
 };
 
+// Where the operands and the result of a call lie, and how large all is.
+struct AttentionPlaces {
+  AttentionSizes sizes;
+  std::size_t mask;  // which operand it is
+  HeadRows query, key, value, result;
+  bool makes_sums;  // of exp(score)
+
+  // A call of attention: matrices lie behind each other.
+  explicit AttentionPlaces(const OpCall& call)
+      : sizes(call, kMaskOfAttention),
+        mask(kMaskOfAttention),
+        query(HeadRows::dense(at(sizes.queries), at(sizes.width))),
+        key(HeadRows::dense(at(sizes.keys), at(sizes.width))),
+        value(HeadRows::dense(at(sizes.keys), at(sizes.value_width))),
+        result(HeadRows::dense(at(sizes.queries), at(sizes.value_width))),
+        makes_sums(true) {}
+  // A call with heads in columns, which makes no sums.
+  AttentionPlaces(const OpCall& call, const HeadSizes& heads)
+      : sizes(heads.attention(call)),
+        mask(HeadSizes::kMask),
+        query(heads.operand(call, 0)),
+        key(heads.operand(call, 1)),
+        value(heads.operand(call, 2)),
+        result(heads.rows_of_result(call)),
+        makes_sums(false) {}
+};
+
 // What the two kernels share: sizes, and the scores of a tile.
 class AttentionKernel : public PreparedKernel {
  protected:

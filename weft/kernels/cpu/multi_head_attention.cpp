@@ -20,7 +20,8 @@ void add_kernels(KernelRegistry& kernels) {
        .rank = 10,
        .declines = declines,
        .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
-         return std::make_unique<Attention>(call, HeadSizes(call));
+         return std::make_unique<Attention>(
+             call, AttentionPlaces(call, HeadSizes(call)));
        }});
 }
 
