@@ -23,24 +23,7 @@ std::optional<std::string> conv_declines(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
   const Convolution c(call, call.input(0), call.input(1), call.outputs[0]);
-  const auto attr = onednn::attributes();
-  std::optional<memory::desc> bias;
-  if (call.has_input(2)) {
-    bias = onednn::dense(call.input(2).dtype, {c.w.shape[3]});
-  }
-  const auto description = c.forward(attr, bias);
-  auto program = std::make_unique<onednn::Program>();
-  const Slot weights =
-      program->in_layout(call, 1, c.weights(), description.weights_desc());
-  std::vector<onednn::Argument> arguments = {
-      {DNNL_ARG_SRC, image(c.x), Slot::input(0)},
-      {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},
-      {DNNL_ARG_DST, image(c.y), Slot::output(0)}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias, Slot::input(2)});
-  program->add(dnnl::convolution_forward(description),
-               description.scratchpad_desc(), arguments);
-  if (call.attributes.text("activation") == "relu") program->end_with_relu(c.y);
-  return program;
+  return forward_program(call, c, onednn::attributes(), 0);
 }
 
 std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {

@@ -9,10 +9,7 @@
 namespace weft {
 namespace {
 
-using dnnl::memory;
 using onednn::Convolution;
-using onednn::image;
-using onednn::Slot;
 
 std::optional<std::string> onto_declined(const OpCall& call) {
   for (const auto& type : call.inputs) {
@@ -62,22 +59,8 @@ std::unique_ptr<PreparedKernel> prepare_onto(const OpCall& call) {
   dnnl::post_ops adds;
   adds.append_sum(1);
   attr.set_post_ops(adds);
-  std::optional<memory::desc> bias;
-  if (call.has_input(3)) bias = onednn::dense(DType::kF32, {c.w.shape[3]});
-  const auto description = c.forward(attr, bias);
-  auto program = std::make_unique<onednn::Program>();
-  const Slot weights =
-      program->in_layout(call, 2, c.weights(), description.weights_desc());
-  std::vector<onednn::Argument> arguments = {
-      {DNNL_ARG_SRC, image(c.x), Slot::input(1)},
-      {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},
-      {DNNL_ARG_DST, image(c.y), Slot::output(0)}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias, Slot::input(3)});
-  program->add(dnnl::convolution_forward(description),
-               description.scratchpad_desc(), arguments);
-  if (call.attributes.text("activation") == "relu") program->end_with_relu(c.y);
   return std::make_unique<ConvolutionOnto>(
-      std::move(program),
+      forward_program(call, c, attr, 1),
       c.y.shape.num_elements() * static_cast<std::int64_t>(sizeof(float)));
 }
 

@@ -65,4 +65,30 @@ dnnl::convolution_forward::primitive_desc Convolution::forward(
       strides, dilation, padding_before, padding_after);
 }
 
+std::unique_ptr<Program> forward_program(const OpCall& call,
+                                         const Convolution& convolution,
+                                         const dnnl::primitive_attr& attr,
+                                         std::size_t first) {
+  const Convolution& c = convolution;
+  std::optional<dnnl::memory::desc> bias;
+  if (call.has_input(first + 2)) {
+    bias = dense(call.input(first + 2).dtype, {c.w.shape[3]});
+  }
+  const auto description = c.forward(attr, bias);
+  auto program = std::make_unique<Program>();
+  const Slot weights = program->in_layout(call, first + 1, c.weights(),
+                                          description.weights_desc());
+  std::vector<Argument> arguments = {
+      {DNNL_ARG_SRC, image(c.x), Slot::input(first)},
+      {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},
+      {DNNL_ARG_DST, image(c.y), Slot::output(0)}};
+  if (bias) {
+    arguments.push_back({DNNL_ARG_BIAS, *bias, Slot::input(first + 2)});
+  }
+  program->add(dnnl::convolution_forward(description),
+               description.scratchpad_desc(), arguments);
+  if (call.attributes.text("activation") == "relu") program->end_with_relu(c.y);
+  return program;
+}
+
 }  // namespace weft::onednn

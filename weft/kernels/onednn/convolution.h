@@ -41,4 +41,11 @@ struct Convolution {
       const std::optional<memory::desc>& bias = {}) const;
 };
 
+// What computes a call of a convolution, whose operands from `first` on are the
+// image, the weights and a bias or none: with its activation.
+std::unique_ptr<Program> forward_program(const OpCall& call,
+                                         const Convolution& convolution,
+                                         const dnnl::primitive_attr& attr,
+                                         std::size_t first);
+
 }  // namespace weft::onednn
