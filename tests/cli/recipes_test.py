@@ -50,7 +50,7 @@ class RecipesTest(CliTest):
     def test_densenet_cifar10(self) -> None:
         # Ten of the hundred layers, which are enough for digits.
         result = self.train(
-            "densenet-cifar10", "cifar10", "train.max_steps=60",
+            "densenet-cifar10", "cifar10", "train.max_steps=120",
             "train.batch=32", "model.depth=10", "data.augment=[]",
             'optimizer.lr="cosine(from=0.4, to=0.001, warmup=10)"')
         self.assertGreater(result["test_accuracy"], 0.5)
