@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
 #include "tests/support/against_reference.h"
 
 namespace weft::pool_test {
@@ -19,6 +24,39 @@ TEST(PoolKernel, AgreesOnManyChannels) {
     EXPECT_TRUE(agrees_with_reference("max_pool", "simd:max_pool", sample, 0));
     EXPECT_TRUE(
         agrees_with_reference("avg_pool", "simd:avg_pool", sample, 1e-6));
+  }
+}
+
+// A network for inference reads no positions; maxima are the same without them,
+// also of NaN and infinities.
+TEST(PoolKernel, FindsMaximaAlone) {
+  const std::vector<std::uint8_t> unread = {0, 1};
+  for (const Dim channels : {3, 16, 90, 130}) {
+    const Call call("max_pool", {{{{DType::kF32, {2, 9, 8, channels}}}},
+                                 {{"window", Integers{3, 3}},
+                                  {"strides", Integers{2, 2}},
+                                  {"padding", Integers{1, 1, 1, 1}}}});
+    const std::vector<Tensor> operands = call.random_operands();
+    auto* x = operands[0].data<float>();
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (std::int64_t i = 0; i < operands[0].size(); i += 7) {
+      x[i] = std::array{-kInfinity, kInfinity,
+                        std::nanf("")}[static_cast<std::size_t>(i / 7 % 3)];
+    }
+    // One example has nothing else.
+    std::fill_n(x, operands[0].size() / 2, -kInfinity);
+    OpCall maxima = call.get();
+    maxima.unread = unread;
+    const auto kernel = candidate("max_pool", "simd:max_pool").prepare(maxima);
+    const std::vector<Tensor> found = call.run(*kernel, operands);
+    const std::vector<Tensor> expected = call.run_reference(operands);
+    for (std::int64_t i = 0; i < expected[0].size(); ++i) {
+      const double value = expected[0].item(i);
+      EXPECT_TRUE(std::isnan(value) ? std::isnan(found[0].item(i))
+                                    : found[0].item(i) == value)
+          << "element " << i << " of " << channels << " channels";
+    }
+    EXPECT_EQ(found[1].item(0), 0x7f) << "a position was written";
   }
 }
 

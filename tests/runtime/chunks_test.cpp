@@ -355,6 +355,7 @@ TEST(Chunks, GiveResultsAsSoonAsTheyCanBeMade) {
 
 TEST(Chunks, GiveOneResultForAnySizeOfThem) {
   const Function function = parse_graph(kChain).functions.at(0);
+  const Readers readers(function);
   const Tensor x = pattern({8, 4, 4, 2});
   const Tensor w = pattern({1, 1, 2, 2});
   const Tensor v = pattern({3, 3, 2, 4});
@@ -371,7 +372,7 @@ TEST(Chunks, GiveOneResultForAnySizeOfThem) {
         values[id] = Tensor::empty(function.type(id));
         outputs.push_back(values.at(id).raw());
       }
-      const StepKernel prepared = prepare_kernel(function, step);
+      const StepKernel prepared = prepare_kernel(function, readers, step);
       const Tensor scratch = Tensor::empty(
           {DType::kU8,
            {static_cast<Dim>(prepared.kernel->scratch_bytes()) + 1}});

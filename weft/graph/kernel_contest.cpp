@@ -216,7 +216,11 @@ std::string signature(const OpCall& call) {
     if (call.known_input(i) != nullptr) text += "known ";
     text += to_string(call.inputs[i]);
   }
-  return text + ") " + to_string(call.attributes);
+  text += ") " + to_string(call.attributes);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!call.is_read(i)) text += fmt::format(", result {} unread", i);
+  }
+  return text;
 }
 
 bool is_worth_measuring(const OpCall& call) {

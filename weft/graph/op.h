@@ -37,11 +37,17 @@ struct OpCall {
   // others; empty where none is. A kernel may keep what it makes of one, packed
   // weights say, instead of reading it in every run.
   std::span<const Tensor* const> known = {};
+  // Not 0 for a result that nobody reads, which a kernel may leave unwritten;
+  // empty where all are read.
+  std::span<const std::uint8_t> unread = {};
 
   const TensorType& input(std::size_t index) const { return inputs[index]; }
   bool has_input(std::size_t index) const { return index < inputs.size(); }
   const Tensor* known_input(std::size_t index) const {
     return index < known.size() ? known[index] : nullptr;
+  }
+  bool is_read(std::size_t result) const {
+    return result >= unread.size() || unread[result] == 0;
   }
 
   // The caller's mistake: an Error that names the op and shows its operands.

@@ -20,7 +20,8 @@ template <class T>
 class MaxPool : public PoolKernel<T> {
  public:
   explicit MaxPool(const OpCall& call)
-      : PoolKernel<T>(call, call.input(0), call.outputs[0]) {}
+      : PoolKernel<T>(call, call.input(0), call.outputs[0]),
+        finds_positions_(call.is_read(1)) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
     const Geometry& g = this->g_;
@@ -35,9 +36,12 @@ class MaxPool : public PoolKernel<T> {
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
         const Place place{row, column, y + result, position + result};
         std::size_t c = 0;
-        // Four vectors share the arithmetic of a window's addresses.
+        // Several vectors share the arithmetic of a window's addresses.
         for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
           window<4>(source, place, c, kLanes);
+        }
+        for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+          window<2>(source, place, c, kLanes);
         }
         for (; c + kLanes <= channels; c += kLanes) {
           window<1>(source, place, c, kLanes);
@@ -61,6 +65,50 @@ class MaxPool : public PoolKernel<T> {
   template <std::size_t kVectors>
   void window(const T* source, const Place& place, std::size_t c,
               std::size_t count) const {
+    if (finds_positions_) {
+      find_positions<kVectors>(source, place, c, count);
+    } else {
+      find_maxima<kVectors>(source, place, c, count);
+    }
+  }
+
+  // A network for inference reads no positions, without which a pixel takes
+  // half of the instructions.
+  template <std::size_t kVectors>
+  void find_maxima(const T* source, const Place& place, std::size_t c,
+                   std::size_t count) const {
+    const simd::Floats floats;
+    simd::Vector best[kVectors];
+    hn::Mask<simd::Floats> has_nan[kVectors];
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      best[i] = simd::broadcast(-std::numeric_limits<float>::infinity());
+      has_nan[i] = hn::IsNaN(best[i]);
+    }
+    this->g_.for_each_tap(
+        place.row, place.column, [&](std::int64_t offset, std::int64_t) {
+          const T* pixel = source + offset + c;
+          for (std::size_t i = 0; i < kVectors; ++i) {
+            const simd::Vector value = load_channels(pixel + i * kLanes, count);
+            has_nan[i] = hn::Or(has_nan[i], hn::IsNaN(value));
+            best[i] = hn::Max(value, best[i]);
+          }
+        });
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      store_best(hn::IfThenElse(has_nan[i], hn::NaN(floats), best[i]),
+                 place.y + c + i * kLanes, count);
+    }
+  }
+
+  static void store_best(simd::Vector best, T* y, std::size_t count) {
+    if (count == kLanes)
+      simd::store(best, y);
+    else
+      simd::store_part(best, y, count);
+  }
+
+  template <std::size_t kVectors>
+  void find_positions(const T* source, const Place& place, std::size_t c,
+                      std::size_t count) const {
     simd::Vector best[kVectors];
     hn::Vec<Integers> where[kVectors];
     const auto first =
@@ -88,11 +136,7 @@ class MaxPool : public PoolKernel<T> {
         });
     for (std::size_t i = 0; i < kVectors; ++i) {
       store_position(where[i], place.position + c + i * kLanes, count);
-      T* y = place.y + c + i * kLanes;
-      if (count == kLanes)
-        simd::store(best[i], y);
-      else
-        simd::store_part(best[i], y, count);
+      store_best(best[i], place.y + c + i * kLanes, count);
     }
   }
 
@@ -109,6 +153,8 @@ class MaxPool : public PoolKernel<T> {
       std::copy_n(part.data(), count, position);
     }
   }
+
+  bool finds_positions_;
 };
 
 template <class T>

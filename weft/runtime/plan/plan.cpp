@@ -60,7 +60,8 @@ struct Plan::State {
   void prepare(const PlanOptions& options);
   void keep_within(std::size_t limit, std::vector<PlanStep>& formed,
                    const PlanOptions& options);
-  void prepare_step(const PlanStep& step);
+  void prepare_steps(const std::vector<PlanStep>& formed);
+  void prepare_step(const Readers& readers, const PlanStep& step);
   bool can_overwrite(const PlanStep& step, std::size_t index,
                      const std::vector<std::size_t>& inputs,
                      std::size_t output) const;
@@ -150,7 +151,7 @@ void Plan::State::prepare(const PlanOptions& options) {
   }
   const Storage storage(function, formed, overwritten);
   note_uncopied(storage);
-  for (const PlanStep& step : formed) prepare_step(step);
+  prepare_steps(formed);
   std::vector<StepReads> reads = reads_of(function, formed);
   for (std::size_t i = 0; i < infos.size(); ++i) {
     infos[i].reads = std::move(reads[i]);
@@ -207,7 +208,7 @@ void Plan::State::keep_within(std::size_t limit, std::vector<PlanStep>& formed,
                               const PlanOptions& options) {
   // Kernels say what may be overwritten, and what they take beside it. Those of
   // the steps that come out are prepared by themselves.
-  for (const PlanStep& step : formed) prepare_step(step);
+  prepare_steps(formed);
   std::optional<CostTable> table;
   const auto seconds = [&](std::size_t step) {
     if (!table) table = CostTable::of_machine();
@@ -251,8 +252,13 @@ void Plan::State::note_uncopied(const Storage& storage) {
   uncopied.bytes = storage.uncopied_bytes();
 }
 
-void Plan::State::prepare_step(const PlanStep& step) {
-  StepKernel prepared = prepare_kernel(function, step);
+void Plan::State::prepare_steps(const std::vector<PlanStep>& formed) {
+  const Readers readers(function);
+  for (const PlanStep& step : formed) prepare_step(readers, step);
+}
+
+void Plan::State::prepare_step(const Readers& readers, const PlanStep& step) {
+  StepKernel prepared = prepare_kernel(function, readers, step);
   PlannedStep planned;
   // The last node is the one whose result leaves the step; errors name it.
   planned.node = &function.node(step.nodes.back());

@@ -84,14 +84,24 @@ std::vector<const Tensor*> known_operands(const Function& function,
   return known;
 }
 
-void prepare_node(const Function& function, const PlanStep& step,
-                  StepKernel& prepared) {
+std::vector<std::uint8_t> unread_results(const Readers& readers,
+                                         const Node& node) {
+  std::vector<std::uint8_t> unread;
+  for (const ValueId id : node.outputs) {
+    unread.push_back(readers.nodes(id).empty() && !readers.is_result(id));
+  }
+  return unread;
+}
+
+void prepare_node(const Function& function, const Readers& readers,
+                  const PlanStep& step, StepKernel& prepared) {
   StepInfo& info = prepared.info;
   const Node& node = function.node(step.nodes.front());
   const auto inputs = function.input_types(node);
   const auto outputs = function.output_types(node);
   const auto known = known_operands(function, node);
-  const OpCall call{*node.op, inputs, node.attributes, outputs, known};
+  const auto unread = unread_results(readers, node);
+  const OpCall call{*node.op, inputs, node.attributes, outputs, known, unread};
   KernelChoice choice = choose_fastest_kernel(call);
   prepared.index_check = IndexCheck::of(call);
   info.kernel = choice.description();
@@ -105,7 +115,8 @@ void prepare_node(const Function& function, const PlanStep& step,
 
 }  // namespace
 
-StepKernel prepare_kernel(const Function& function, const PlanStep& step) {
+StepKernel prepare_kernel(const Function& function, const Readers& readers,
+                          const PlanStep& step) {
   StepKernel prepared;
   prepared.info = describe(function, step);
   if (step.loop) {
@@ -119,7 +130,7 @@ StepKernel prepare_kernel(const Function& function, const PlanStep& step) {
     prepared.info.kernel = "plan:copy_parts";
     prepared.kernel = copy_parts(step.copies);
   } else {
-    prepare_node(function, step, prepared);
+    prepare_node(function, readers, step, prepared);
   }
   return prepared;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "weft/compiler/readers.h"
 #include "weft/compiler/steps.h"
 #include "weft/graph/index_check.h"
 #include "weft/runtime/plan/step_info.h"
@@ -20,7 +21,9 @@ struct StepKernel {
   std::optional<IndexCheck> index_check;
 };
 
-// Throws Error(kUnsupported) if no kernel takes a node.
-StepKernel prepare_kernel(const Function& function, const PlanStep& step);
+// `readers` are those of the function. Throws Error(kUnsupported) if no kernel
+// takes a node.
+StepKernel prepare_kernel(const Function& function, const Readers& readers,
+                          const PlanStep& step);
 
 }  // namespace weft
