@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/log_gamma.h"
 
 namespace weft {
 namespace {
@@ -63,9 +64,8 @@ double log_binomial_tail(std::int64_t tries, double p, std::int64_t least) {
   WEFT_CHECK(p > 0 && p < 1 && least > 0 && least <= tries);
   const auto n = static_cast<double>(tries);
   auto k = static_cast<double>(least);
-  const double first = std::lgamma(n + 1) - std::lgamma(k + 1) -
-                       std::lgamma(n - k + 1) + k * std::log(p) +
-                       (n - k) * std::log1p(-p);
+  const double first =
+      log_choose(n, k) + k * std::log(p) + (n - k) * std::log1p(-p);
   // The terms behind the first one, relative to it.
   const double odds = p / (1 - p);
   double term = 1;

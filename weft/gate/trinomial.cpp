@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "weft/base/error.h"
+#include "weft/base/log_gamma.h"
 #include "weft/gate/bennett.h"
 #include "weft/gate/binomial.h"
 
@@ -11,8 +12,7 @@ namespace weft {
 namespace {
 
 double log_binomial_term(double n, double p, double k) {
-  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) +
-         k * std::log(p) + (n - k) * std::log1p(-p);
+  return log_choose(n, k) + k * std::log(p) + (n - k) * std::log1p(-p);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // matter, which is why it is here for comparison.
 #include <cmath>
 
+#include "weft/base/log_gamma.h"
 #include "weft/validation/distance.h"
 
 namespace weft {
@@ -15,7 +16,7 @@ using validation::Distributions;
 // Lentz's continued fraction (Press et al., "Numerical recipes", section 6.2).
 double gamma_p(double a, double x) {
   if (x <= 0) return 0;
-  const double front = std::exp(a * std::log(x) - x - std::lgamma(a));
+  const double front = std::exp(a * std::log(x) - x - log_gamma(a));
   constexpr int kMostTerms = 10000;
   constexpr double kEnough = 1e-14;
   if (x < a + 1) {
