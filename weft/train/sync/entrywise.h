@@ -1,7 +1,7 @@
 // What robust rules make of each entry of n contributions: sums, means of the
 // middle of sorted values, of those that are closest to it, and of those that
-// are finite. In sorted order what is not finite counts as the largest, +infinity,
-// whatever it is.
+// are finite. In sorted order what is not finite counts as the largest,
+// +infinity, whatever it is.
 //
 // Which worker sent a value does not matter, so that of two values that are as
 // far from the middle the smaller one counts as closer.
@@ -43,8 +43,8 @@ void mean_of_middle(std::span<const Contribution> arrived, Middle middle,
 void mean_of_closest(std::span<const Contribution> arrived, Middle middle,
                      std::size_t kept, double times, std::span<float> result);
 
-// times * the sum of all in their order, in f32: as workers' gradients are summed
-// where no rule is.
+// times * the sum of all in their order, in f32: as workers' gradients are
+// summed where no rule is.
 void sum_of(std::span<const Contribution> chosen, double times,
             std::span<float> result);
 
