@@ -60,12 +60,15 @@ std::int64_t worst_count(std::int64_t tries, double tolerance) {
 
 }  // namespace
 
+double log_binomial_term(double n, double p, double k) {
+  return log_choose(n, k) + k * std::log(p) + (n - k) * std::log1p(-p);
+}
+
 double log_binomial_tail(std::int64_t tries, double p, std::int64_t least) {
   WEFT_CHECK(p > 0 && p < 1 && least > 0 && least <= tries);
   const auto n = static_cast<double>(tries);
   auto k = static_cast<double>(least);
-  const double first =
-      log_choose(n, k) + k * std::log(p) + (n - k) * std::log1p(-p);
+  const double first = log_binomial_term(n, p, k);
   // The terms behind the first one, relative to it.
   const double odds = p / (1 - p);
   double term = 1;

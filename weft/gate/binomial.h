@@ -10,6 +10,9 @@
 
 namespace weft {
 
+// ln P[K = k] for K successes of n tries, each with probability p in (0, 1).
+double log_binomial_term(double n, double p, double k);
+
 // ln P[K >= least] for K successes of `tries`, each with probability p in
 // (0, 1); `least` is above p * tries, and at most `tries`. To about 12 digits;
 // takes as many steps as the tail has terms that matter.

@@ -4,18 +4,10 @@
 #include <cmath>
 
 #include "weft/base/error.h"
-#include "weft/base/log_gamma.h"
 #include "weft/gate/bennett.h"
 #include "weft/gate/binomial.h"
 
 namespace weft {
-namespace {
-
-double log_binomial_term(double n, double p, double k) {
-  return log_choose(n, k) + k * std::log(p) + (n - k) * std::log1p(-p);
-}
-
-}  // namespace
 
 double log_gain_tail(std::int64_t tries, double up, double down,
                      std::int64_t least) {
