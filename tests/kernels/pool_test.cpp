@@ -29,22 +29,23 @@ TEST(PoolKernel, AgreesOnManyChannels) {
 
 // A network for inference reads no positions; maxima are the same without them,
 // also of NaN and infinities.
-TEST(PoolKernel, FindsMaximaAlone) {
+template <class T>
+void expect_maxima_alone(DType dtype) {
   const std::vector<std::uint8_t> unread = {0, 1};
   for (const Dim channels : {3, 16, 90, 130}) {
-    const Call call("max_pool", {{{{DType::kF32, {2, 9, 8, channels}}}},
+    const Call call("max_pool", {{{{dtype, {2, 9, 8, channels}}}},
                                  {{"window", Integers{3, 3}},
                                   {"strides", Integers{2, 2}},
                                   {"padding", Integers{1, 1, 1, 1}}}});
     const std::vector<Tensor> operands = call.random_operands();
-    auto* x = operands[0].data<float>();
+    auto* x = operands[0].data<T>();
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     for (std::int64_t i = 0; i < operands[0].size(); i += 7) {
-      x[i] = std::array{-kInfinity, kInfinity,
-                        std::nanf("")}[static_cast<std::size_t>(i / 7 % 3)];
+      x[i] = T(std::array{-kInfinity, kInfinity,
+                          std::nanf("")}[static_cast<std::size_t>(i / 7 % 3)]);
     }
     // One example has nothing else.
-    std::fill_n(x, operands[0].size() / 2, -kInfinity);
+    std::fill_n(x, operands[0].size() / 2, T(-kInfinity));
     OpCall maxima = call.get();
     maxima.unread = unread;
     const auto kernel = candidate("max_pool", "simd:max_pool").prepare(maxima);
@@ -58,6 +59,11 @@ TEST(PoolKernel, FindsMaximaAlone) {
     }
     EXPECT_EQ(found[1].item(0), 0x7f) << "a position was written";
   }
+}
+
+TEST(PoolKernel, FindsMaximaAlone) {
+  expect_maxima_alone<float>(DType::kF32);
+  expect_maxima_alone<bfloat16>(DType::kBF16);
 }
 
 // Windows that overlap, that tile, and that leave pixels out, with a channel
