@@ -203,6 +203,32 @@ TEST(Frozen, WhatIsOverwrittenOrOfAnotherTypeIsRefused) {
   });
 }
 
+// An unrolled layer reads one matrix in each step.
+TEST(Frozen, WeightsOfAllStepsAndPlansArePackedOnce) {
+  constexpr Dim kWidth = 512;
+  constexpr int kSteps = 16;
+  const Tensor weights = Tensor::zeros({DType::kF32, {kWidth, kWidth}});
+  FunctionBuilder builder("layer");
+  const Value x = builder.parameter({DType::kF32, {1, kWidth}}, "x");
+  const Value w = builder.parameter(weights.type(), "w");
+  const Function function = builder.build([&] {
+    Value h = x;
+    for (int i = 0; i < kSteps; ++i) h = tanh(matmul(h, w));
+    return std::vector{h};
+  });
+  const std::vector arguments{Tensor::zeros({DType::kF32, {1, kWidth}}),
+                              weights};
+  std::vector<std::unique_ptr<Executable>> plans;
+  const auto before = live_bytes();
+  for (int i = 0; i < 2; ++i) {
+    plans.push_back(std::make_unique<Executable>(
+        function, ExecutableOptions{.frozen = {{1, weights}}}));
+    plans.back()->run(arguments);
+  }
+  const auto copy = static_cast<std::int64_t>(weights.bytes());
+  EXPECT_LE(live_bytes() - before, 2 * copy);
+}
+
 TEST(Frozen, FunctionsThatLoopTakeThemToo) {
   const TensorType type{DType::kF32, {3}};
   Program program;

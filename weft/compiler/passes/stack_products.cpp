@@ -40,9 +40,12 @@ class Stacks {
   std::vector<NodeId> next() const {
     for (const auto& [matrix, products] : products_) {
       if (products.size() < 2) continue;
-      for (auto& [level, alike] : by_level(products)) {
-        std::vector<NodeId> stack = first_of(alike);
-        if (stack.size() >= 2) return stack;
+      for (const auto& [level, waiting] : by_level(products)) {
+        // One with a bias may stand before those without.
+        for (std::size_t i = 0; i + 1 < waiting.size(); ++i) {
+          std::vector<NodeId> stack = like_first(std::span(waiting).subspan(i));
+          if (stack.size() >= 2) return stack;
+        }
       }
     }
     return {};
@@ -77,7 +80,7 @@ class Stacks {
   }
 
   // As many as may be together, of those that are like the first.
-  std::vector<NodeId> first_of(const std::vector<NodeId>& products) const {
+  std::vector<NodeId> like_first(std::span<const NodeId> products) const {
     std::vector<NodeId> stack;
     Dim rows = 0;
     const Node& first = function_.node(products[0]);
@@ -173,6 +176,20 @@ void register_pass_stack_products(PassRegistry& passes) {
     %5 = matmul(%4, %2, %3) : f32[3, 128]
     %6, %7 = split(%5) {sizes = [1, 2], axis = 0} : f32[1, 128], f32[2, 128]
     return %6, %7
+  })"},
+           // The first one has a bias.
+           {R"(func @f(%0: f32[1, 128], %1: f32[1, 128], %2: f32[2, 128], %3: f32[128, 128], %4: f32[128]) -> (f32[1, 128], f32[1, 128], f32[2, 128]) {
+    %5 = matmul(%0, %3, %4) : f32[1, 128]
+    %6 = matmul(%1, %3) : f32[1, 128]
+    %7 = matmul(%2, %3) : f32[2, 128]
+    return %5, %6, %7
+  })",
+            R"(func @f(%0: f32[1, 128], %1: f32[1, 128], %2: f32[2, 128], %3: f32[128, 128], %4: f32[128]) -> (f32[1, 128], f32[1, 128], f32[2, 128]) {
+    %5 = matmul(%0, %3, %4) : f32[1, 128]
+    %6 = concat(%1, %2) {axis = 0} : f32[3, 128]
+    %7 = matmul(%6, %3) : f32[3, 128]
+    %8, %9 = split(%7) {sizes = [1, 2], axis = 0} : f32[1, 128], f32[2, 128]
+    return %5, %8, %9
   })"},
            // Each has a bias of its own.
            {R"(func @f(%0: f32[1, 128], %1: f32[2, 128], %2: f32[128, 128], %3: f32[128], %4: f32[128]) -> (f32[1, 128], f32[2, 128]) {

@@ -10,6 +10,7 @@
 
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
+#include "weft/graph/shared_packing.h"
 #include "weft/kernels/cpu/product.h"
 #include "weft/kernels/simd/lanes.h"
 #include "weft/kernels/simd/targets.h"
@@ -43,19 +44,11 @@ class PackedRows final : public PreparedKernel {
         has_bias_(p.has_bias),
         is_relu_(p.is_relu),
         panels_((columns_ + kColumns - 1) / kColumns),
-        // Columns that are missing in the last panel are 0.
-        packed_(Tensor::zeros(
-            {DType::kF32, {static_cast<Dim>(panels_ * inner_ * kColumns)}})) {
-    const auto* w = weights.data<float>();
-    auto* to = packed_.data<float>();
-    for (std::size_t c = 0; c < columns_; ++c) {
-      float* panel = to + c / kColumns * inner_ * kColumns + c % kColumns;
-      for (std::size_t k = 0; k < inner_; ++k) {
-        panel[k * kColumns] =
-            p.transpose_b ? w[c * inner_ + k] : w[k * columns_ + c];
-      }
-    }
-  }
+        packed_(shared_packing(
+            weights,
+            fmt::format("columns {} {} {} {}", kColumns, inner_, columns_,
+                        p.transpose_b ? "transposed" : ""),
+            [&] { return pack(weights, p.transpose_b); })) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
     const std::size_t bytes = inner_ * kColumns * sizeof(float);
@@ -93,7 +86,7 @@ class PackedRows final : public PreparedKernel {
   void sums(const KernelBuffers& buffers, std::size_t panel,
             std::size_t row) const noexcept {
     const auto* x = static_cast<const float*>(buffers.inputs[0]) + row * inner_;
-    const float* w = packed_.data<float>() + panel * inner_ * kColumns;
+    const float* w = packed_->data<float>() + panel * inner_ * kColumns;
     Vector sum[kSets][kCount][kVectors];
     for (auto& of_set : sum) {
       for (auto& of_row : of_set) {
@@ -125,6 +118,22 @@ class PackedRows final : public PreparedKernel {
     }
   }
 
+  // Columns that are missing in the last panel are 0.
+  Tensor pack(const Tensor& weights, bool transpose) const {
+    Tensor packed = Tensor::zeros(
+        {DType::kF32, {static_cast<Dim>(panels_ * inner_ * kColumns)}});
+    const auto* w = weights.data<float>();
+    for (std::size_t c = 0; c < columns_; ++c) {
+      float* panel = packed.data<float>() + c / kColumns * inner_ * kColumns +
+                     c % kColumns;
+      for (std::size_t k = 0; k < inner_; ++k) {
+        panel[k * kColumns] =
+            transpose ? w[c * inner_ + k] : w[k * columns_ + c];
+      }
+    }
+    return packed;
+  }
+
   // "+ bias, then relu", into the columns that there are.
   void finish(const KernelBuffers& buffers, std::size_t row, std::size_t column,
               Vector sum) const noexcept {
@@ -154,7 +163,7 @@ class PackedRows final : public PreparedKernel {
   std::size_t rows_, inner_, columns_;
   bool has_bias_, is_relu_;
   std::size_t panels_;
-  Tensor packed_;
+  std::shared_ptr<const Tensor> packed_;
 };
 
 std::unique_ptr<PreparedKernel> prepare_packed_rows(const OpCall& call) {

@@ -31,6 +31,14 @@ typename Primitive::primitive_desc backward_descriptor(
 #endif
 }
 
+inline dnnl::memory::dims dims_of(const dnnl::memory::desc& layout) {
+#if DNNL_VERSION_MAJOR >= 3
+  return layout.get_dims();
+#else
+  return layout.dims();
+#endif
+}
+
 #if DNNL_VERSION_MAJOR >= 3
 inline constexpr auto kEveryIsa = dnnl::cpu_isa::isa_default;
 inline constexpr auto kFp16Isa = dnnl::cpu_isa::avx512_core_fp16;

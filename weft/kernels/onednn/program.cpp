@@ -1,6 +1,12 @@
 #include "weft/kernels/onednn/program.h"
 
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <map>
+#include <mutex>
+
 #include "weft/base/parallel.h"
+#include "weft/graph/shared_packing.h"
 
 namespace weft::onednn {
 namespace {
@@ -22,6 +28,20 @@ dnnl::memory::data_type data_type(DType dtype) {
   }
   WEFT_CHECK(dtype == DType::kF32, "oneDNN gets no {}", to_string(dtype));
   return dnnl::memory::data_type::f32;
+}
+
+// Tells layouts apart. They can be compared, but do not show all that they are:
+// so each one is its dims and its number among those of the same dims.
+std::string text_of(const dnnl::memory::desc& layout) {
+  static std::mutex mutex;
+  static std::map<dnnl::memory::dims, std::vector<dnnl::memory::desc>> known;
+  const std::lock_guard lock(mutex);
+  const dnnl::memory::dims dims = dims_of(layout);
+  auto& alike = known[dims];
+  const auto found = std::ranges::find(alike, layout);
+  const auto number = found - alike.begin();
+  if (found == alike.end()) alike.push_back(layout);
+  return fmt::format("{} {}", dims, number);
 }
 
 std::size_t align(std::size_t bytes) {
@@ -149,12 +169,16 @@ Slot Program::in_layout(const OpCall& call, std::size_t input,
   if (known == nullptr || from == to) {
     return in_layout(from, Slot::input(input), to);
   }
-  kept_.push_back(
-      Tensor::empty({DType::kU8, {static_cast<Dim>(to.get_size())}}));
-  dnnl::memory source(from, engine(), known->raw());
-  dnnl::memory target(to, engine(), kept_.back().raw());
-  dnnl::reorder(source, target).execute(stream_, source, target);
-  stream_.wait();
+  kept_.push_back(shared_packing(
+      *known, fmt::format("oneDNN {}, {}", text_of(from), text_of(to)), [&] {
+        Tensor copy =
+            Tensor::empty({DType::kU8, {static_cast<Dim>(to.get_size())}});
+        dnnl::memory source(from, engine(), known->raw());
+        dnnl::memory target(to, engine(), copy.raw());
+        dnnl::reorder(source, target).execute(stream_, source, target);
+        stream_.wait();
+        return copy;
+      }));
   return {Slot::kKept, kept_.size() - 1};
 }
 
@@ -166,7 +190,7 @@ void Program::run(const KernelBuffers& buffers) noexcept {
       case Slot::kOutput:
         return buffers.outputs[slot.index];
       case Slot::kKept:
-        return kept_[slot.index].raw();
+        return kept_[slot.index]->raw();
       case Slot::kScratch:
         break;
     }

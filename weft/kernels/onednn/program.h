@@ -77,8 +77,8 @@ class Program : public PreparedKernel {
   // `slot` in layout `to`: itself, or a copy made by a reorder.
   Slot in_layout(const dnnl::memory::desc& from, Slot slot,
                  const dnnl::memory::desc& to);
-  // The same of an operand: what is known of the call is copied now, once, and
-  // anything else in every run.
+  // The same of an operand: what is known of the call is copied now, once for
+  // all programs (graph/shared_packing.h), and anything else in every run.
   Slot in_layout(const OpCall& call, std::size_t input,
                  const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
@@ -97,7 +97,7 @@ class Program : public PreparedKernel {
 
   dnnl::stream stream_;
   std::vector<Step> steps_;
-  std::vector<Tensor> kept_;
+  std::vector<std::shared_ptr<const Tensor>> kept_;
   std::optional<TensorType> relu_;  // of output 0
   std::size_t scratch_bytes_ = 0;
   std::string implementation_;

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <tuple>
 
 #include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
+#include "weft/graph/shared_packing.h"
 
 namespace weft::recurrent {
 namespace {
@@ -167,30 +165,17 @@ void pack(const PanelLayout& layout, const float* w, std::byte* to) {
 
 std::shared_ptr<const Tensor> shared_panels(const PanelLayout& layout,
                                             const Tensor& w) {
-  // Whoever holds the panels holds the weights with them: so an address names
-  // the same weights as long as its entry is alive.
-  struct Packed {
-    Tensor panels;
-    Tensor weights;
-  };
-  using Key = std::tuple<const void*, std::size_t, std::size_t, std::size_t,
-                         std::size_t, std::size_t, DType>;
-  static std::mutex mutex;
-  static std::map<Key, std::weak_ptr<const Packed>> known;
-  const std::lock_guard lock(mutex);
-  std::erase_if(known,
-                [](const auto& entry) { return entry.second.expired(); });
-  auto& entry = known[{w.raw(), layout.rows, layout.gates, layout.hidden,
-                       layout.units, layout.group, layout.dtype}];
-  auto packed = entry.lock();
-  if (packed == nullptr) {
-    Tensor panels =
-        Tensor::empty({DType::kU8, {static_cast<Dim>(layout.bytes())}});
-    pack(layout, w.data<float>(), static_cast<std::byte*>(panels.raw()));
-    packed = std::make_shared<const Packed>(Packed{std::move(panels), w});
-    entry = packed;
-  }
-  return {packed, &packed->panels};
+  return shared_packing(
+      w,
+      fmt::format("panels {} {} {} {} {} {}", to_string(layout.dtype),
+                  layout.rows, layout.gates, layout.hidden, layout.units,
+                  layout.group),
+      [&] {
+        const Tensor panels =
+            Tensor::empty({DType::kU8, {static_cast<Dim>(layout.bytes())}});
+        pack(layout, w.data<float>(), static_cast<std::byte*>(panels.raw()));
+        return panels;
+      });
 }
 
 }  // namespace weft::recurrent

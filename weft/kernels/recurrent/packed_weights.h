@@ -76,8 +76,7 @@ class Panels {
 // i8 that holds what is no number has NaN for a scale.
 void pack(const PanelLayout& layout, const float* w, std::byte* to);
 
-// The panels of weights that never change, packed once for all who ask for
-// them in this layout while anybody holds them.
+// The panels of weights that never change: see graph/shared_packing.h.
 std::shared_ptr<const Tensor> shared_panels(const PanelLayout& layout,
                                             const Tensor& w);
 
