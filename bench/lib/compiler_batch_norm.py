@@ -110,7 +110,7 @@ def curves_bench(where: Setting) -> Bench:
 def measure_curves(where: Setting, bar: Bar) -> dict:
     curves = []
     for form in ("icf", "mvf", "none"):
-        with worker(where, form, 16, 6 if where.quick else EPOCH, 40) as each:
+        with worker(where, form, BATCH, 6 if where.quick else EPOCH, 40) as each:
             curves.append(each.ask("losses")["losses"])
     ours, loops, apart = curves
     most = max(abs(a - b) for a, b in zip(ours, loops))

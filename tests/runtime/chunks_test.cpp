@@ -9,6 +9,7 @@
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/base/parallel.h"
 #include "weft/graph/builder.h"
 #include "weft/graph/text.h"
 #include "weft/ops/ops.h"
@@ -353,6 +354,49 @@ TEST(Chunks, GiveResultsAsSoonAsTheyCanBeMade) {
             "[relu subtract; conv2d; moments] by 8");
 }
 
+// Its maps take 32 KiB of each example.
+constexpr const char* kWideChain = R"(func @f(
+    %0: f32[8, 32, 32, 8], %1: f32[1, 1, 8, 8]) -> (f32[8, 32, 32, 8], f32[8]) {
+  %2 = conv2d(%0, %1) : f32[8, 32, 32, 8]
+  %3, %4 = moments(%2) : f32[8], f32[8]
+  %5 = subtract(%2, %3) : f32[8, 32, 32, 8]
+  %6 = multiply(%5, %4) : f32[8, 32, 32, 8]
+  %7 = conv2d(%6, %1) : f32[8, 32, 32, 8]
+  %8, %9 = moments(%7) : f32[8], f32[8]
+  return %7, %9
+})";
+
+std::string paying_chunks(std::size_t cache_bytes, std::size_t chunk_bytes,
+                          int threads) {
+  const Function function = parse_graph(kWideChain).functions.at(0);
+  std::vector<PlanStep> steps = form_steps(function, /*fuse=*/true);
+  return text_of(function, chunk_steps(function, std::move(steps),
+                                       {.cache_bytes = cache_bytes,
+                                        .chunk_bytes = chunk_bytes,
+                                        .threads = threads}));
+}
+
+TEST(Chunks, PayBySavedBytesAndBusyThreads) {
+  constexpr std::size_t kLarge = 1 << 30;  // a cache that holds all values
+  constexpr std::size_t kSmall = 1 << 10;
+  constexpr std::size_t kChunk = 1 << 18;
+  const std::string none =
+      "conv2d; moments; subtract multiply; conv2d; moments";
+  EXPECT_EQ(paying_chunks(kSmall, kChunk, 2),
+            "[conv2d; moments] by 4; "
+            "[subtract multiply; conv2d; moments] by 2");
+  // A byte that is saved in the cache is worth less, and each chunk has its
+  // price.
+  EXPECT_EQ(paying_chunks(kLarge, kChunk, 2), none);
+  EXPECT_EQ(paying_chunks(kLarge, 1, 1), none);
+  // Two threads take three of the eight examples each, and the third takes two;
+  // of five some would have nothing to do while others compute the last.
+  EXPECT_EQ(paying_chunks(kSmall, kChunk, 3),
+            "[conv2d; moments] by 3; "
+            "[subtract multiply; conv2d; moments] by 3");
+  EXPECT_EQ(paying_chunks(kSmall, kChunk, 5), none);
+}
+
 TEST(Chunks, GiveOneResultForAnySizeOfThem) {
   const Function function = parse_graph(kChain).functions.at(0);
   const Readers readers(function);
@@ -360,7 +404,18 @@ TEST(Chunks, GiveOneResultForAnySizeOfThem) {
   const Tensor w = pattern({1, 1, 2, 2});
   const Tensor v = pattern({3, 3, 2, 4});
   std::vector<std::vector<Tensor>> all;
-  for (const std::size_t bytes : {1 << 20, 3000, 2000, 1}) {
+  const int threads = thread_count();
+  // Three threads have eight, four, two chunks and one, of which some are
+  // smaller.
+  for (const auto& [bytes, count] :
+       std::vector<std::pair<std::size_t, int>>{{1 << 20, 1},
+                                                {3000, 1},
+                                                {2000, 2},
+                                                {3000, 3},
+                                                {1 << 20, 3},
+                                                {1, 3},
+                                                {1, 1}}) {
+    set_thread_count(count);
     std::map<ValueId, Tensor> values{{0, x}, {1, w}, {2, v}};
     for (const PlanStep& step : steps_in_chunks(function, bytes)) {
       std::vector<void*> inputs;
@@ -380,6 +435,7 @@ TEST(Chunks, GiveOneResultForAnySizeOfThem) {
     }
     all.push_back({values.at(9), values.at(10), values.at(11)});
   }
+  set_thread_count(threads);
   for (std::size_t i = 1; i < all.size(); ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
       EXPECT_TRUE(near(all[i][j], all[0][j], 1e-5)) << i << " " << j;

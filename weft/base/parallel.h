@@ -24,6 +24,19 @@ namespace weft {
 int thread_count();
 void set_thread_count(int count);
 
+// What the calling thread prepares and computes while this lives is for it
+// alone; libraries take as many threads as parallel_for would.
+class OnOneThread {
+ public:
+  OnOneThread() : before_(thread_count()) { set_thread_count(1); }
+  ~OnOneThread() { set_thread_count(before_); }
+  OnOneThread(const OnOneThread&) = delete;
+  OnOneThread& operator=(const OnOneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 namespace detail {
 using RangeFunction = void (*)(void* body, std::int64_t begin,
                                std::int64_t end);

@@ -15,9 +15,7 @@
 namespace weft {
 
 enum class BatchNormForm {
-  // As kIcf, where a plan is made for one thread, and by a model of caches and
-  // memory it pays.
-  kAuto,
+  kAuto,  // as kIcf, where by a model of caches and memory it pays
   kNone,  // mean, variance, normalisation and ReLU are a pass each
   kRcf,   // the ReLU is joined to the normalisation before it
   kMvf,   // mean and variance take one pass

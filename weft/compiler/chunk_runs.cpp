@@ -6,9 +6,13 @@
 namespace weft {
 namespace {
 
-// Beginning a part of a chunk takes some microseconds, in which memory gives so
-// many bytes: less saved for each is not worth it.
-constexpr double kBytesPerStart = 100e3;
+// Beginning a part of a chunk takes a microsecond, in which memory gives a
+// thread so many bytes, and a cache four times as many: less saved for each is
+// not worth it.
+constexpr double kBytesPerStart = 25e3;
+constexpr double kCacheOverMemory = 4;
+// More of the threads' time is not to be lost to what a batch leaves over.
+constexpr double kMostIdle = 0.15;
 
 class ChunkRuns {
  public:
@@ -26,6 +30,7 @@ class ChunkRuns {
   bool may_join(const ChunkRun& run, std::size_t i,
                 bool depends_on_waiting) const;
   double moved_chunked(const StepList& members, const StepList& parts) const;
+  double idle_share(double chunks) const;
   bool pays(const ChunkRun& run);
 
   const BatchSteps& steps_;
@@ -124,28 +129,35 @@ double ChunkRuns::moved_chunked(const StepList& members,
   return sum;
 }
 
+// The part of the threads' time in which some have no chunk left.
+double ChunkRuns::idle_share(double chunks) const {
+  const double rounds = std::ceil(chunks / options_.threads);
+  return 1 - chunks / (rounds * options_.threads);
+}
+
 // Whether what a chunked run saves outweighs how often its parts begin. Where
-// no part by itself fills the cache, the next one finds there what it reads. A
-// transform is counted where it is computed first: others would read what it
-// has left in memory.
+// the whole batch fits the cache, each part by itself finds there what it
+// reads. A transform is counted where it is computed first: others would read
+// what it has left in memory.
 bool ChunkRuns::pays(const ChunkRun& run) {
   const StepList parts = steps_.with_transforms(run.members);
   if (parts.size() < 2) return false;
-  double largest = 0;
   double alone = 0;
   for (const std::size_t i : parts) {
-    const double moved = steps_.moved_alone(i);
-    largest = std::max(largest, moved);
-    if (!steps_.is_transform(i) || !is_counted_[i]) alone += moved;
+    if (steps_.is_transform(i) && is_counted_[i]) continue;
+    alone += steps_.moved_alone(i);
   }
   const auto examples = static_cast<double>(steps_.roles(parts[0])->examples);
   const auto chunk = static_cast<double>(chunk_size(steps_, parts, options_));
   const double starts =
       std::ceil(examples / chunk) * static_cast<double>(parts.size());
   const double saved = alone - moved_chunked(run.members, parts);
-  const bool pays = !options_.must_pay ||
-                    (largest > static_cast<double>(options_.cache_bytes) &&
-                     chunk < examples && saved > starts * kBytesPerStart);
+  const bool is_in_cache = examples * steps_.example_bytes(parts) <=
+                           static_cast<double>(options_.cache_bytes);
+  const double start = (is_in_cache ? kCacheOverMemory : 1) * kBytesPerStart;
+  const bool pays =
+      !options_.must_pay ||
+      (saved > starts * start && idle_share(examples / chunk) <= kMostIdle);
   if (pays) {
     for (const std::size_t i : parts) is_counted_[i] = true;
   }
@@ -164,9 +176,10 @@ Dim chunk_size(const BatchSteps& steps, const StepList& parts,
   const Dim examples = steps.roles(parts[0])->examples;
   const double most =
       static_cast<double>(options.chunk_bytes) / steps.example_bytes(parts);
-  // The last chunk is not a small rest.
-  const auto chunks = static_cast<Dim>(
+  // The last chunk is not a small rest, and no thread has one more than others.
+  auto chunks = static_cast<Dim>(
       std::ceil(static_cast<double>(examples) / std::max(1.0, most)));
+  chunks = (chunks + options.threads - 1) / options.threads * options.threads;
   return (examples + chunks - 1) / chunks;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "weft/base/index.h"
+#include "weft/base/parallel.h"
 #include "weft/compiler/batch_roles.h"
 #include "weft/compiler/memory_plan.h"
 #include "weft/graph/kernel_times.h"
@@ -30,7 +32,9 @@ struct ChunkPlace {
 struct ChunkSum {
   DType dtype;
   std::size_t size;  // numbers
-  ChunkPlace partial, total;
+  ChunkPlace partial;
+  ChunkPlace
+      total;  // the step's result; of other threads than the first, theirs
 };
 
 // The moments of the batch, made of those of each chunk.
@@ -51,6 +55,9 @@ struct ChunkPart {
   std::vector<ChunkMoments> moments;
 };
 
+// The parts as a thread runs them.
+using ChunkParts = std::vector<ChunkPart>;
+
 template <class T>
 void add(const void* partial, void* total, std::size_t size, bool is_first) {
   const T* from = static_cast<const T*>(partial);
@@ -62,20 +69,33 @@ void add(const void* partial, void* total, std::size_t size, bool is_first) {
   for (std::size_t i = 0; i < size; ++i) to[i] += from[i];
 }
 
-// Merges moments of `rows` rows into those of `before` rows.
+// A mean, and the sum of squares about it.
+struct Moment {
+  double mean, squares;
+};
+
+// The moments of `before` rows and of `rows` others, together.
+Moment merge(Moment kept, double before, Moment other, double rows) {
+  const double all = before + rows;
+  const double distance = other.mean - kept.mean;
+  return {kept.mean + distance * (rows / all),
+          kept.squares + other.squares +
+              distance * distance * (before * rows / all)};
+}
+
 template <class T>
-void merge(const void* mean, const void* variance, double* kept,
-           std::size_t size, double before, double rows) {
+void take_in(const void* mean, const void* variance, double* kept,
+             std::size_t size, double before, double rows) {
   const T* means = static_cast<const T*>(mean);
   const T* variances = static_cast<const T*>(variance);
   double* squares = kept + size;
-  const double all = before + rows;
   for (std::size_t i = 0; i < size; ++i) {
-    if (before == 0) kept[i] = squares[i] = 0;
-    const double distance = static_cast<double>(means[i]) - kept[i];
-    kept[i] += distance * (rows / all);
-    squares[i] += static_cast<double>(variances[i]) * rows +
-                  distance * distance * (before * rows / all);
+    const Moment one{static_cast<double>(means[i]),
+                     static_cast<double>(variances[i]) * rows};
+    const Moment so_far = before == 0 ? Moment{} : Moment{kept[i], squares[i]};
+    const auto [now, about_it] = merge(so_far, before, one, rows);
+    kept[i] = now;
+    squares[i] = about_it;
   }
 }
 
@@ -90,35 +110,70 @@ void store(const double* kept, void* mean, void* variance, std::size_t size,
 
 class ChunkedKernel : public PreparedKernel {
  public:
-  ChunkedKernel(std::vector<ChunkPart> parts, Dim examples, Dim chunk,
+  // `kept_bytes`: of each thread's scratch, for values and sums.
+  ChunkedKernel(std::vector<ChunkParts> threads, Dim examples, Dim chunk,
                 std::size_t kept_bytes)
-      : parts_(std::move(parts)),
+      : threads_(std::move(threads)),
         examples_(examples),
         chunk_(chunk),
         kept_bytes_(kept_bytes) {
-    for (const ChunkPart& part : parts_) {
-      for (const auto& kernel : {part.kernel.get(), part.last.get()}) {
-        if (kernel == nullptr) continue;
-        kernel_bytes_ = std::max(kernel_bytes_, kernel->scratch_bytes());
+    std::size_t kernel_bytes = 0;
+    for (const ChunkParts& parts : threads_) {
+      for (const ChunkPart& part : parts) {
+        for (const auto& kernel : {part.kernel.get(), part.last.get()}) {
+          if (kernel == nullptr) continue;
+          kernel_bytes = std::max(kernel_bytes, kernel->scratch_bytes());
+        }
       }
     }
+    thread_bytes_ = kept_bytes_ + aligned(kernel_bytes);
   }
 
   std::size_t scratch_bytes() const override {
-    return kept_bytes_ + kernel_bytes_;
+    return threads_.size() * thread_bytes_;
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
-    for (Dim first = 0; first < examples_; first += chunk_) {
-      const Dim count = std::min(chunk_, examples_ - first);
-      for (ChunkPart& part : parts_) run_part(part, buffers, first, count);
-    }
-    for (const ChunkPart& part : parts_) {
-      for (const ChunkMoments& m : part.moments) finish(m, buffers);
+    parallel_for(static_cast<std::int64_t>(threads_.size()), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t t = begin; t < end; ++t) {
+                     run_thread(at(t), buffers);
+                   }
+                 });
+    for (std::size_t p = 0; p < threads_[0].size(); ++p) {
+      for (std::size_t t = 1; t < threads_.size(); ++t) join(p, t, buffers);
+      for (const ChunkMoments& m : threads_[0][p].moments) finish(m, buffers);
     }
   }
 
  private:
+  // The first of a thread's examples; behind the last thread, their number.
+  Dim first_of(std::size_t thread) const {
+    const Dim chunks = (examples_ + chunk_ - 1) / chunk_;
+    const auto before =
+        chunks * static_cast<Dim>(thread) / static_cast<Dim>(threads_.size());
+    return std::min(before * chunk_, examples_);
+  }
+
+  KernelBuffers buffers_of(std::size_t thread,
+                           const KernelBuffers& buffers) const {
+    return {buffers.inputs, buffers.outputs,
+            static_cast<std::byte*>(buffers.scratch) + thread * thread_bytes_};
+  }
+
+  void run_thread(std::size_t thread, const KernelBuffers& all) noexcept {
+    const KernelBuffers buffers = buffers_of(thread, all);
+    const Dim begin = first_of(thread);
+    const Dim end = first_of(thread + 1);
+    for (Dim first = begin; first < end; first += chunk_) {
+      const Dim count = std::min(chunk_, end - first);
+      for (ChunkPart& part : threads_[thread]) {
+        run_part(part, buffers, first, count);
+        take_results(part, buffers, first - begin, count);
+      }
+    }
+  }
+
   void run_part(ChunkPart& part, const KernelBuffers& buffers, Dim first,
                 Dim count) const noexcept {
     for (std::size_t i = 0; i < part.inputs.size(); ++i) {
@@ -130,17 +185,53 @@ class ChunkedKernel : public PreparedKernel {
     PreparedKernel& kernel = count == chunk_ ? *part.kernel : *part.last;
     kernel.run({part.input_pointers.data(), part.output_pointers.data(),
                 static_cast<std::byte*>(buffers.scratch) + kept_bytes_});
+  }
+
+  // What a chunk has given of sums and moments, after `before` examples.
+  static void take_results(const ChunkPart& part, const KernelBuffers& buffers,
+                           Dim before, Dim count) noexcept {
     for (const ChunkSum& sum : part.sums) {
-      const auto add_up = sum.dtype == DType::kF64 ? add<double> : add<float>;
-      add_up(sum.partial.address(buffers, 0), sum.total.address(buffers, 0),
-             sum.size, first == 0);
+      add_up(sum, sum.partial.address(buffers, 0),
+             sum.total.address(buffers, 0), before == 0);
     }
     for (const ChunkMoments& m : part.moments) {
-      const auto take_in =
-          m.dtype == DType::kF64 ? merge<double> : merge<float>;
-      take_in(m.mean.address(buffers, 0), m.variance.address(buffers, 0),
-              kept(m, buffers), m.size, m.rows * static_cast<double>(first),
-              m.rows * static_cast<double>(count));
+      const auto take =
+          m.dtype == DType::kF64 ? take_in<double> : take_in<float>;
+      take(m.mean.address(buffers, 0), m.variance.address(buffers, 0),
+           kept(m, buffers), m.size, m.rows * static_cast<double>(before),
+           m.rows * static_cast<double>(count));
+    }
+  }
+
+  static void add_up(const ChunkSum& sum, const void* partial, void* total,
+                     bool is_first) noexcept {
+    const auto add_all = sum.dtype == DType::kF64 ? add<double> : add<float>;
+    add_all(partial, total, sum.size, is_first);
+  }
+
+  // Takes a thread's sums and moments to those of the first.
+  void join(std::size_t part, std::size_t thread,
+            const KernelBuffers& buffers) const noexcept {
+    const ChunkPart& own = threads_[thread][part];
+    const ChunkPart& all = threads_[0][part];
+    const KernelBuffers of_thread = buffers_of(thread, buffers);
+    for (std::size_t i = 0; i < own.sums.size(); ++i) {
+      add_up(own.sums[i], own.sums[i].total.address(of_thread, 0),
+             all.sums[i].total.address(buffers, 0), false);
+    }
+    const auto before = static_cast<double>(first_of(thread));
+    const auto count = static_cast<double>(first_of(thread + 1)) - before;
+    for (std::size_t i = 0; i < own.moments.size(); ++i) {
+      const ChunkMoments& m = own.moments[i];
+      const double* others = kept(m, of_thread);
+      double* sums = kept(all.moments[i], buffers);
+      for (std::size_t k = 0; k < m.size; ++k) {
+        const auto [mean, squares] =
+            merge({sums[k], sums[m.size + k]}, m.rows * before,
+                  {others[k], others[m.size + k]}, m.rows * count);
+        sums[k] = mean;
+        sums[m.size + k] = squares;
+      }
     }
   }
 
@@ -156,11 +247,11 @@ class ChunkedKernel : public PreparedKernel {
         m.rows * static_cast<double>(examples_));
   }
 
-  std::vector<ChunkPart> parts_;
+  std::vector<ChunkParts> threads_;
   Dim examples_;
   Dim chunk_;
-  std::size_t kept_bytes_;        // of scratch: values and sums
-  std::size_t kernel_bytes_ = 0;  // behind that: the parts' own
+  std::size_t kept_bytes_;  // of a thread's scratch; its kernels' is behind it
+  std::size_t thread_bytes_;  // of scratch
 };
 
 // A kernel for a part of a step and so many examples.
@@ -197,12 +288,19 @@ class ChunkBuilder {
   }
 
   std::unique_ptr<PreparedKernel> build() {
-    std::vector<ChunkPart> parts;
-    for (std::size_t p = 0; p < step_.parts.size(); ++p) {
-      parts.push_back(build_part(step_.parts[p], roles_[p]));
+    const Dim chunks = (examples_ + step_.chunk - 1) / step_.chunk;
+    const auto count = std::min<Dim>(thread_count(), chunks);
+    const OnOneThread prepared_so;
+    const std::size_t value_bytes = bytes_;
+    std::size_t most_bytes = 0;
+    std::vector<ChunkParts> threads;
+    for (Dim thread = 0; thread < count; ++thread) {
+      bytes_ = value_bytes;
+      threads.push_back(build_parts(thread == 0, thread == count - 1));
+      most_bytes = std::max(most_bytes, bytes_);
     }
-    return std::make_unique<ChunkedKernel>(std::move(parts), examples_,
-                                           step_.chunk, bytes_);
+    return std::make_unique<ChunkedKernel>(std::move(threads), examples_,
+                                           step_.chunk, most_bytes);
   }
 
  private:
@@ -246,12 +344,28 @@ class ChunkBuilder {
     bytes_ = aligned(memory.arena_bytes);
   }
 
+  // The rest of the batch is the last thread's.
+  ChunkParts build_parts(bool is_first, bool is_last) {
+    ChunkParts parts;
+    for (std::size_t p = 0; p < step_.parts.size(); ++p) {
+      const PlanStep& step = step_.parts[p];
+      ChunkPart part = build_part(step, roles_[p]);
+      const Dim rest = examples_ % step_.chunk;
+      if (is_last && rest != 0) {
+        part.last = prepare_part(function_, step, roles_[p], rest);
+      }
+      // The totals of others lie beside their values until all have ended.
+      for (ChunkSum& sum : part.sums) {
+        if (!is_first) sum.total = reserve(sum.size * size_of(sum.dtype));
+      }
+      parts.push_back(std::move(part));
+    }
+    return parts;
+  }
+
   ChunkPart build_part(const PlanStep& step, const BatchRoles& roles) {
     ChunkPart part;
     part.kernel = prepare_part(function_, step, roles, step_.chunk);
-    if (const Dim rest = examples_ % step_.chunk; rest != 0) {
-      part.last = prepare_part(function_, step, roles, rest);
-    }
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       part.inputs.push_back(place_of(step.inputs[k], roles.is_each[k]));
     }

@@ -11,9 +11,12 @@
 namespace weft {
 namespace {
 
-// The values of a chunk get this part of the last-level cache, as others use
+// The values of the chunks get this part of the last-level cache, as others use
 // it, too.
 constexpr std::size_t kChunkShare = 4;
+// However large that cache is: on processors where it is far from the cores,
+// what is nearer holds no more.
+constexpr std::size_t kMostChunkBytes = 8 << 20;
 
 // Writes the steps of runs.
 class Chunker {
@@ -227,14 +230,15 @@ std::vector<PlanStep> chunk_steps(const Function& function,
   if ((!must_pay && !is_forced) || cache == 0 || !has_moments(function)) {
     return steps;
   }
-  // Several threads divide the few examples of a chunk, and meet at each part:
-  // in some runs that cost half as much again, in others nothing, and it never
-  // gained more than some percent (docs/results/compiler.md).
-  if (must_pay && thread_count() > 1) return steps;
-  return chunk_steps(function, std::move(steps),
-                     {.cache_bytes = cache,
-                      .chunk_bytes = cache / kChunkShare,
-                      .must_pay = must_pay});
+  const int threads = thread_count();
+  return chunk_steps(
+      function, std::move(steps),
+      {.cache_bytes = cache,
+       .chunk_bytes =
+           std::min(cache / kChunkShare / static_cast<std::size_t>(threads),
+                    kMostChunkBytes),
+       .threads = threads,
+       .must_pay = must_pay});
 }
 
 }  // namespace weft

@@ -22,11 +22,12 @@
 namespace weft {
 
 struct ChunkOptions {
-  // A run of which no step reads and writes more than this finds its values in
-  // the cache anyhow.
+  // A run whose values all fit finds them in the cache anyhow.
   std::size_t cache_bytes;
   // What a chunk's values should take at most.
   std::size_t chunk_bytes;
+  // Each takes as many chunks as the others, where there are enough examples.
+  int threads = 1;
   // Whether a run stays as it is where it would save too little.
   bool must_pay = true;
 };

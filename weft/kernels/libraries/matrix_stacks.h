@@ -15,18 +15,6 @@
 
 namespace weft {
 
-// OpenBLAS takes as many threads as OpenMP would.
-class OnOneThread {
- public:
-  OnOneThread() : before_(thread_count()) { set_thread_count(1); }
-  ~OnOneThread() { set_thread_count(before_); }
-  OnOneThread(const OnOneThread&) = delete;
-  OnOneThread& operator=(const OnOneThread&) = delete;
-
- private:
-  int before_;
-};
-
 // Stacks of matrices are cut into so many tasks, each with memory of its own;
 // their number must not depend on that of the threads.
 inline constexpr std::int64_t kMostMatrixTasks = 64;

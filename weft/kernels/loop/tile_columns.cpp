@@ -11,6 +11,9 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
+// Numbers of a line of the cache.
+constexpr std::int64_t kLine = 16;
+
 // Rows of at least kMost columns. The last vector of a row overlaps the one
 // before: columns are few in dense networks, and a call for each row, or a
 // store under a mask, takes longer than the row.
@@ -20,7 +23,14 @@ void copy_rows(const float* from, float* to, const TileColumns& c) noexcept {
   const hn::CappedTag<float, kMost> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t last = c.width - lanes;
+  // The next tile has as many rows behind these. Each tile takes so little of a
+  // value that the processor's own prefetcher has hardly begun; an address
+  // behind the value does no harm.
+  const std::int64_t ahead = c.rows * c.from_stride;
   for (std::int64_t row = 0; row < c.rows; ++row) {
+    for (std::int64_t i = 0; i < c.width; i += kLine) {
+      __builtin_prefetch(from + ahead + i);
+    }
     for (std::int64_t i = 0; i < last; i += lanes) {
       hn::StoreU(hn::LoadU(d, from + i), d, to + i);
     }

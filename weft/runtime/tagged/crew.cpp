@@ -31,13 +31,13 @@ void Crew::run(const std::function<void(int)>& work) {
     ++run_;
   }
   changed_.notify_all();
-  const int threads = thread_count();
-  // Workers share out the cores: threads of their kernels would only wait for
-  // each other's.
-  set_thread_count(1);  // this thread's kernels obey it
-  work(0);
-  // This is the caller's thread, which keeps the count that it had.
-  set_thread_count(threads);
+  {
+    // Workers share out the cores: threads of their kernels would only wait for
+    // each other's. This is the caller's thread, which keeps the count that it
+    // had.
+    const OnOneThread kernels_of_this_one;
+    work(0);
+  }
   std::unique_lock lock(mutex_);
   // `work` is the caller's, and lives until all have left it.
   changed_.wait(lock, [&] { return busy_ == 0; });
