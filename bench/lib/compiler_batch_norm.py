@@ -2,10 +2,12 @@
 whose maps are larger than the caches, in the five forms of
 `compiler.batch_norm`, and of one whose maps are not."""
 
+from collections.abc import Sequence
 from functools import partial
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
+from lib.measure import race
 from lib.suite import marked
 from lib.worker import Worker
 
@@ -13,18 +15,22 @@ FORMS = ("none", "rcf", "mvf", "bnff", "icf", "auto")
 MODEL, BATCH, SIDE = "densenet-bc", 64, 32
 TURNS, STEPS = 7, 1
 EPOCH = 60  # steps whose losses are compared
+PEERS = {"PyTorch": [], "torch.compile": ["--compile"]}
 
 
 def benches(where: Setting) -> list[Bench]:
-    return [forms_bench(where), curves_bench(where), small_bench(where)]
+    return [forms_bench(where), curves_bench(where), small_bench(where),
+            *(peer_bench(where, peer) for peer in PEERS)]
 
 
 def worker(where: Setting, form: str, batch: int, steps: int = STEPS,
-           depth: int = 100) -> Worker:
-    return Worker([where.worker, "batch-norm", MODEL, "--form", form, "--batch",
-                   batch, "--side", SIDE, "--depth", depth, "--steps", steps,
-                   "--threads", where.threads], where.threads,
-                  timeout_s=1800, rests=True)
+           depth: int | None = 100, model: str = MODEL,
+           more: Sequence[str] = ()) -> Worker:
+    deep = [] if depth is None else ["--depth", depth]
+    return Worker([where.worker, "batch-norm", model, "--form", form, "--batch",
+                   batch, "--side", SIDE, *deep, "--steps", steps, "--threads",
+                   where.threads, *more], where.threads, timeout_s=1800,
+                  rests=True)
 
 
 def in_turns(where: Setting, batch: int, forms: tuple) -> dict:
@@ -131,3 +137,25 @@ def measure_small(where: Setting, bar: Bar) -> dict:
     return {bar.name: {
         **ratios(found["mvf"]["seconds"], found["auto"]["seconds"]),
         "note": marked(where, f"{found['auto']['chunked']} steps in chunks")}}
+
+
+def peer_bench(where: Setting, peer: str) -> Bench:
+    bar = Bar(f"DenseNet-BC (k = 12, L = 100), batch {BATCH}: a step over "
+              f"{peer}", "images/s", 1.25)
+    return Bench((bar,), partial(measure_peer, where, peer, bar))
+
+
+def measure_peer(where: Setting, peer: str, bar: Bar) -> dict:
+    command = [where.peers.python,
+               where.root / "bench/peers/torch_dense_step.py", "--depth", 100,
+               "--batch", BATCH, "--side", SIDE, "--threads", where.threads,
+               *PEERS[peer]]
+    with worker(where, "auto", BATCH) as ours, \
+            Worker(command, where.threads, timeout_s=1800,
+                   rests=True) as theirs:
+        result = race(ours, theirs, where.pairs)
+        parameters = theirs.ask("facts")["parameters"]
+    return {bar.name: {
+        "ours": result.ours, "peer": result.peer, "peer_name": peer,
+        "ratio": result.ratio, "low": result.low, "high": result.high,
+        "note": f"{parameters:,} parameters"}}

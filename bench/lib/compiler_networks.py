@@ -2,6 +2,7 @@
 and against other runtimes on the same threads; and how far each is below what the
 machine multiplies and reads, which no form of it can exceed."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from lib.bench import Bar, Bench, Setting
@@ -40,14 +41,16 @@ def benches(where: Setting) -> list[Bench]:
     return found + [merged_gates(where, cell) for cell in CELLS]
 
 
-def ours(where: Setting, network: str, batch: int) -> "Form":
+def ours(where: Setting, network: str, batch: int,
+         more: Sequence = ()) -> "Form":
     name, side = SIDES[network]
-    more = ["--bypass", "complex"] if network == "squeezenet" else []
+    if network == "squeezenet":
+        more = ["--bypass", "complex", *more]
     return Form(started(where, name, side, batch, more), "run")
 
 
 def started(where: Setting, network: str, side: int, batch: int,
-            more: list) -> Worker:
+            more: Sequence = ()) -> Worker:
     return Worker([where.worker, "optimized", network, "--side", side,
                    "--batch", batch, "--alpha", ALPHA, "--threads",
                    where.threads, *more], where.threads, timeout_s=900,
@@ -61,7 +64,7 @@ def merged_gates(where: Setting, cell: str) -> Bench:
                    None)
 
     def measure_cell() -> dict:
-        worker = started(where, cell, UNITS, 1, [])
+        worker = started(where, cell, UNITS, 1)
         with worker:
             report = worker.ask("report")["relaxed"]
             result = race(worker, Form(worker, "run start"), where.pairs)

@@ -1,5 +1,6 @@
 // weft-bench batch-norm MODEL --form F: training steps of an image model with
-// batch norm in one of its forms (compiler/batch_norm_form.h).
+// batch norm in one of its forms (compiler/batch_norm_form.h); with
+// `--rewrites none` of the graph as it was traced, but for what planning needs.
 #include <ctime>
 
 #include "bench/worker/options.h"
@@ -7,6 +8,8 @@
 #include "bench/worker/training.h"
 
 #include "weft/base/philox.h"
+#include "weft/compiler/pass.h"
+#include "weft/compiler/rule.h"
 #include "weft/runtime/plan/step_times.h"
 
 namespace weft::bench {
@@ -38,6 +41,18 @@ std::vector<Tensor> image_batch(std::int64_t size, std::int64_t side,
     }
   }
   return {images, labels};
+}
+
+// What changes a training graph of its own accord and may be left out.
+std::vector<std::string> all_rewrites() {
+  std::vector<std::string> names;
+  for (const PassDef& pass : pass_registry().all()) {
+    if (!pass.is_needed) names.push_back(pass.name);
+  }
+  for (const RuleDef& rule : rule_registry().all()) {
+    if (rule.use == RuleUse::kAlways) names.push_back(rule.name);
+  }
+  return names;
 }
 
 double processor_seconds() {
@@ -92,6 +107,10 @@ void race_batch_norm(const WorkerOptions& options) {
   const std::vector<Tensor> first = image_batch(size, side, 0);
   StepOptions settings;
   settings.batch_norm = batch_norm_form(options.text("form"));
+  const auto rewrites = options.values.find("rewrites");
+  if (rewrites != options.values.end() && rewrites->second == "none") {
+    settings.without = all_rewrites();
+  }
   Step step(describe_step(*model, def.task, *optimizer,
                           {first[0].type(), first[1].type()}, settings),
             StepCut::kTrain);

@@ -1,7 +1,8 @@
 // weft-bench optimized NETWORK --side S --batch B --alpha A: a network for
 // inference, as it is, searched greedily and searched with freedom. NETWORK is
 // a model of images of S x S pixels, or `sru` or `lstm-gates`, S wide, of 20
-// steps with a product for each gate. Requests: `report`, with the operations
+// steps with a product for each gate. With `--whole 1` it is not split into
+// parts. Requests: `report`, with the operations
 // of a run as they stand in the network; `run start`, `run greedy` and `run`,
 // which is the last.
 #include "bench/worker/options.h"
@@ -188,10 +189,12 @@ void race_optimized(const WorkerOptions& options) {
     frozen.emplace_back(i + 1, network.parameters[i]);
   }
   // What is measured to be slower than the network as it is, is not taken.
+  const bool is_whole = options.values.contains("whole");
   const auto optimized = [&](double alpha) {
     return optimize(
         network.function, is_frozen, {},
-        {.search = {.alpha = alpha, .seconds = 300}, .without = without()});
+        {.search = {.alpha = alpha, .seconds = 300, .is_split = !is_whole},
+         .without = without()});
   };
   const Optimized greedy = optimized(1);
   const Optimized relaxed = optimized(std::stod(options.text("alpha")));
