@@ -100,6 +100,8 @@ def keep(path: Path, rows: list[Row], listed: dict[str, set[str]],
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
+    # A shell that names a core for OpenBLAS would bound one side's products.
+    os.environ.pop("OPENBLAS_CORETYPE", None)
     where = setting(options)
     if options.list:
         for suite in options.suites:
