@@ -37,6 +37,8 @@ class Form {
     model_->initialize(1);
     StepOptions options;
     options.memory_limit = limit;
+    // As a plan with a limit has it: chunks alone take less memory.
+    options.batch_norm = BatchNormForm::kMvf;
     step_.emplace(
         describe_step(*model_, model_registry().get(raced.name).task,
                       *optimizer_, {batch[0].type(), batch[1].type()}, options),
