@@ -6,6 +6,7 @@ from functools import partial
 from lib.bench import Bar, Bench, Setting
 from lib.compiler_batch_norm import worker
 from lib.measure import race
+from lib.worker import Worker
 
 # A model, its batch, and its depth where it has one.
 STEPS = {"ResNet-20": ("resnet20", 128, None),
@@ -26,8 +27,8 @@ def by_rules(where: Setting, title: str) -> Bench:
 def measure(where: Setting, title: str, bar: Bar) -> dict:
     model, batch, depth = STEPS[title]
 
-    # Batch norm in one pass, as it is restructured by no rule.
-    def side(*more: str):
+    # Batch norm takes one pass on both sides, since no rule restructures it.
+    def side(*more: str) -> Worker:
         return worker(where, "mvf", batch, depth=depth, model=model, more=more)
 
     with side() as ours, side("--rewrites", "none") as traced:

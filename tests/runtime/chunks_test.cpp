@@ -389,8 +389,8 @@ TEST(Chunks, PayBySavedBytesAndBusyThreads) {
   // price.
   EXPECT_EQ(paying_chunks(kLarge, kChunk, 2), none);
   EXPECT_EQ(paying_chunks(kLarge, 1, 1), none);
-  // Two threads take three of the eight examples each, and the third takes two;
-  // of five some would have nothing to do while others compute the last.
+  // Two threads take three of the eight examples each, and the third takes two.
+  // With five threads two would wait while three compute a second example.
   EXPECT_EQ(paying_chunks(kSmall, kChunk, 3),
             "[conv2d; moments] by 3; "
             "[subtract multiply; conv2d; moments] by 3");
@@ -405,8 +405,7 @@ TEST(Chunks, GiveOneResultForAnySizeOfThem) {
   const Tensor v = pattern({3, 3, 2, 4});
   std::vector<std::vector<Tensor>> all;
   const int threads = thread_count();
-  // Three threads have eight, four, two chunks and one, of which some are
-  // smaller.
+  // There are fewer chunks than threads, as many, and more.
   for (const auto& [bytes, count] :
        std::vector<std::pair<std::size_t, int>>{{1 << 20, 1},
                                                 {3000, 1},

@@ -14,8 +14,8 @@ namespace {
 // The values of the chunks get this part of the last-level cache, as others use
 // it, too.
 constexpr std::size_t kChunkShare = 4;
-// However large that cache is: on processors where it is far from the cores,
-// what is nearer holds no more.
+// It is the most, however large that cache is: a large one is shared with other
+// programs, and slower than those of a core.
 constexpr std::size_t kMostChunkBytes = 8 << 20;
 
 // Writes the steps of runs.

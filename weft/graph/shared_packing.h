@@ -15,8 +15,9 @@ namespace weft {
 
 // `make()` of `known`, or what it made before if anybody still holds that.
 // `layout` says all that the bytes depend on beside those of `known`, the name
-// of who makes them included. Holds `known` as long as itself is held. Throws
-// what `make` throws.
+// of who makes them included. The result holds `known`, whose bytes must stay
+// what they are until the last holder lets go: whoever asks by then gets what
+// was made of them before. Throws what `make` throws.
 std::shared_ptr<const Tensor> shared_packing(
     const Tensor& known, std::string layout,
     const std::function<Tensor()>& make);
