@@ -57,20 +57,11 @@ class FewRows final : public PreparedKernel {
             kLanes, kBlockBytes / sizeof(Sum) / rows_ / kLanes * kLanes)) {}
 
   std::size_t scratch_bytes() const override {
-    return rows_ * inner_ * sizeof(Sum);
+    return is_dense() ? 0 : rows_ * inner_ * sizeof(Sum);
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const auto* x = static_cast<const T*>(buffers.inputs[turned_ ? 1 : 0]);
-    auto* dense = static_cast<Sum*>(buffers.scratch);
-    // x is small, and read again for every column: so it is laid out densely
-    // once, and widened to the type of the sums.
-    for (std::size_t i = 0; i < rows_; ++i) {
-      for (std::size_t p = 0; p < inner_; ++p) {
-        dense[i * inner_ + p] = static_cast<Sum>(
-            x_is_across_ ? x[p * rows_ + i] : x[i * inner_ + p]);
-      }
-    }
+    const Sum* dense = dense_rows(buffers);
     // Each element is summed in one order, wherever threads cut the columns.
     const std::size_t bytes_each = inner_ * sizeof(T) * kLanes;
     WEFT_CHECK(bytes_each > 0);
@@ -104,6 +95,24 @@ class FewRows final : public PreparedKernel {
   // Dot products that are summed at once.
   static constexpr std::size_t kDots = 4;
 
+  bool is_dense() const { return std::is_same_v<T, Sum> && !x_is_across_; }
+
+  // x is small, and read again for every column: so it is laid out densely
+  // once, and widened to the type of the sums.
+  const Sum* dense_rows(const KernelBuffers& buffers) const noexcept {
+    const void* operand = buffers.inputs[turned_ ? 1 : 0];
+    if (is_dense()) return static_cast<const Sum*>(operand);
+    const auto* x = static_cast<const T*>(operand);
+    auto* dense = static_cast<Sum*>(buffers.scratch);
+    for (std::size_t i = 0; i < rows_; ++i) {
+      for (std::size_t p = 0; p < inner_; ++p) {
+        dense[i * inner_ + p] = static_cast<Sum>(
+            x_is_across_ ? x[p * rows_ + i] : x[i * inner_ + p]);
+      }
+    }
+    return dense;
+  }
+
   // w is [inner, columns] in memory: its rows are added up, each times an
   // element of x.
   void add_rows(const KernelBuffers& buffers, const Sum* x, std::size_t first,
@@ -121,9 +130,7 @@ class FewRows final : public PreparedKernel {
       add_streams<1>(x + p, w + p * columns_, count, sums);
     }
     for (std::size_t i = 0; i < rows_; ++i) {
-      for (std::size_t c = 0; c < count; ++c) {
-        finish(buffers, i, first + c, sums[i * count + c]);
-      }
+      finish_row(buffers, i, first, count, sums + i * count);
     }
   }
 
@@ -219,18 +226,81 @@ class FewRows final : public PreparedKernel {
       }
     }
     for (std::size_t i = 0; i < kRows; ++i) {
+      Sum totals[kColumns];
+      add_lanes(sums[i], totals);
       for (std::size_t c = 0; c < kColumns; ++c) {
-        Sum sum = hn::GetLane(hn::SumOfLanes(Sums(), sums[i][c]));
         for (std::size_t q = p; q < inner_; ++q) {
-          sum += left[i * inner_ + q] * static_cast<Sum>(w[c * inner_ + q]);
+          totals[c] +=
+              left[i * inner_ + q] * static_cast<Sum>(w[c * inner_ + q]);
         }
-        finish(buffers, row + i, column + c, sum);
+        finish(buffers, row + i, column + c, totals[c]);
       }
+    }
+  }
+
+  // The sum of the lanes of each vector. Four of floats are added up together:
+  // every addition then has lanes of all four to add.
+  template <std::size_t kCount>
+  static void add_lanes(const hn::Vec<Sums> (&sums)[kCount], Sum* totals) {
+    if constexpr (kCount == 4 && std::is_same_v<Sum, float>) {
+      const Sums tag;
+      const auto both = [&](auto a, auto b) {
+        return hn::Add(hn::InterleaveLower(tag, a, b),
+                       hn::InterleaveUpper(tag, a, b));
+      };
+      // Each block of four lanes: a and c, b and d, in turn; then all four.
+      const auto blocks = both(both(sums[0], sums[2]), both(sums[1], sums[3]));
+      store_block(tag, blocks, totals);
+    } else {
+      for (std::size_t c = 0; c < kCount; ++c) {
+        totals[c] = hn::GetLane(hn::SumOfLanes(Sums(), sums[c]));
+      }
+    }
+  }
+
+  // The sum of all blocks of four lanes.
+  template <class Tag>
+  static void store_block(Tag tag, hn::Vec<Tag> blocks, float* totals) {
+    if constexpr (hn::MaxLanes(tag) <= 4) {
+      hn::StoreU(blocks, tag, totals);
+    } else {
+      const hn::Half<Tag> half;
+      store_block(
+          half,
+          hn::Add(hn::LowerHalf(half, blocks), hn::UpperHalf(half, blocks)),
+          totals);
     }
   }
 
   const T* operand(const KernelBuffers& buffers) const {
     return static_cast<const T*>(buffers.inputs[turned_ ? 0 : 1]);
+  }
+
+  // finish() for some columns of a row, side by side in the result.
+  void finish_row(const KernelBuffers& buffers, std::size_t row,
+                  std::size_t first, std::size_t count,
+                  const Sum* sums) const noexcept {
+    std::size_t c = 0;
+    if (!turned_) {
+      T* y = static_cast<T*>(buffers.outputs[0]) + row * columns_ + first;
+      const auto zero = hn::Zero(Sums());
+      for (; c + kLanes <= count; c += kLanes) {
+        auto sum = hn::LoadU(Sums(), sums + c);
+        if (has_bias_) sum = hn::Add(sum, biases(buffers, first + c));
+        if (is_relu_) sum = hn::IfThenElse(hn::Lt(sum, zero), zero, sum);
+        simd::store(sum, y + c);
+      }
+    }
+    for (; c < count; ++c) finish(buffers, row, first + c, sums[c]);
+  }
+
+  hn::Vec<Sums> biases(const KernelBuffers& buffers,
+                       std::size_t column) const noexcept {
+    const void* bias = buffers.inputs[2];
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      if (bias_is_f32_) return load(static_cast<const float*>(bias) + column);
+    }
+    return load(static_cast<const T*>(bias) + column);
   }
 
   // "+ bias, then relu", into the result.
