@@ -266,7 +266,8 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
   });
 }
 
-// Calls move(from, to, begin, end) for pieces of every run.
+// Calls move(from, to, begin, end, next) for pieces of every run; `next` is
+// where the piece behind it begins to read.
 template <class Move>
 void StridedCopy::move_elements(const std::byte* from, std::byte* to,
                                 Move&& move) const {
@@ -279,12 +280,17 @@ void StridedCopy::move_elements(const std::byte* from, std::byte* to,
   const std::int64_t grain = std::max<std::int64_t>(
       1, kBytesPerThread / (std::min(most, last.extent) * element_));
   parallel_for(outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    auto at = offsets(begin / pieces, rank_ - 1);
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto at = offsets(i / pieces, rank_ - 1);
       const std::int64_t start = i % pieces * most;
-      move(from + at[0], to + at[1], start,
-           std::min(last.extent, start + most));
+      const auto next = offsets((i + 1) / pieces, rank_ - 1);
+      const std::int64_t next_start = (i + 1) % pieces * most;
+      move(from + at[0], to + at[1], start, std::min(last.extent, start + most),
+           from + next[0] + next_start * last.from);
+      at = next;
     }
+    // Once for all runs, as each time waits for memory.
+    if (is_streamed_) finish_streaming();
   });
 }
 
@@ -292,7 +298,7 @@ template <class T>
 void StridedCopy::fill_runs(const std::byte* from, std::byte* to) const {
   move_elements(from, to,
                 [](const std::byte* source, std::byte* target,
-                   std::int64_t begin, std::int64_t end) {
+                   std::int64_t begin, std::int64_t end, const std::byte*) {
                   const T value = *reinterpret_cast<const T*>(source);
                   std::fill(reinterpret_cast<T*>(target) + begin,
                             reinterpret_cast<T*>(target) + end, value);
@@ -304,7 +310,7 @@ void StridedCopy::step_runs(const std::byte* from, std::byte* to) const {
   const Axis& last = axes_[size(rank_ - 1)];
   move_elements(from, to,
                 [&](const std::byte* source, std::byte* target,
-                    std::int64_t begin, std::int64_t end) {
+                    std::int64_t begin, std::int64_t end, const std::byte*) {
                   for (std::int64_t i = begin; i < end; ++i) {
                     std::memcpy(target + i * last.to, source + i * last.from,
                                 sizeof(T));
@@ -318,17 +324,35 @@ void StridedCopy::step_runs_by(const std::byte* from, std::byte* to) const {
   move_elements(
       from, to,
       [&](const std::byte* source, std::byte* target, std::int64_t begin,
-          std::int64_t end) {
+          std::int64_t end, const std::byte* next) {
         const T* all = reinterpret_cast<const T*>(source);
-        make_results(target + begin * element_, end - begin, element_,
-                     is_streamed_,
-                     [&](std::int64_t first, std::int64_t count, std::byte* y) {
-                       const T* x = all + kStep * (begin + first);
-                       T* results = reinterpret_cast<T*>(y);
-                       for (std::int64_t i = 0; i < count; ++i) {
-                         results[i] = x[kStep * i];
-                       }
-                     });
+        const T* next_all = reinterpret_cast<const T*>(next);
+        // What the next tile reads, or the next run.
+        const std::int64_t next_tile =
+            std::min(end - begin, std::int64_t{kStreamedTileBytes / sizeof(T)});
+        // Elements of a result that were read of one line.
+        constexpr std::int64_t kOfLine = std::max<std::int64_t>(
+            1, std::int64_t{64 / sizeof(T)} / std::abs(kStep));
+        make_tiles(
+            target + begin * element_, end - begin, element_, is_streamed_,
+            [&](std::int64_t first, std::int64_t count, std::byte* y) {
+              // The machine does not know where to read on at the end of a
+              // page, and of a run that goes down. GCC drops calls of what
+              // does nothing but prefetch: this loop has to stand here.
+              if (is_streamed_) {
+                for (std::int64_t i = 0; i < count; i += kOfLine) {
+                  const std::int64_t ahead = begin + first + i + next_tile;
+                  __builtin_prefetch(ahead < end
+                                         ? all + kStep * ahead
+                                         : next_all + kStep * (ahead - end));
+                }
+              }
+              const T* x = all + kStep * (begin + first);
+              T* results = reinterpret_cast<T*>(y);
+              for (std::int64_t i = 0; i < count; ++i) {
+                results[i] = x[kStep * i];
+              }
+            });
       });
 }
 
