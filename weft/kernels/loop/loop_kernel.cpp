@@ -120,12 +120,12 @@ bool LoopKernel::is_one_run(const Operand& operand) const {
 
 void LoopKernel::generate_code() {
   // Where a function is called there are buffers between the pieces of code.
-  calls_ =
+  const bool has_calls =
       std::any_of(program_.instructions.begin(), program_.instructions.end(),
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = most_of(calls_ ? kFunctionTile : kCodeTile);
+  most_ = most_of(has_calls ? kFunctionTile : kCodeTile);
   std::vector<CodeOperand> inputs;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.

@@ -152,7 +152,6 @@ class LoopKernel : public PreparedKernel {
   // on, before they are streamed: their way through the first-level cache costs
   // nothing beside that to memory.
   bool is_streamed_ = false;
-  bool calls_ = false;  // functions, between pieces of code
   int first_streamed_ = 0;
   std::size_t worker_numbers_ = 0;
   std::size_t scratch_bytes_ = 0;

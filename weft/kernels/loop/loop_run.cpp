@@ -77,7 +77,7 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
       // The last tile of a row may be short.
       const std::int64_t row_end = (start / row_ + 1) * row_;
       const std::int64_t size = std::min(tile_, row_end - start);
-      if (worker.streams && calls_) prefetch(worker, start + size);
+      if (worker.streams) prefetch(worker, start + size);
       run_tile(worker, start, size);
     }
     for (const Sum& sum : sums_) {
@@ -91,8 +91,8 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
 }
 
 // Asks for the operands of the tile from `start` on, so that they travel while
-// functions are called on the tile before: the processor's own prefetcher
-// follows loads, and stands still meanwhile.
+// the tile before is computed and streamed: the processor's own prefetcher
+// follows loads, stands still meanwhile, and stops at the end of each page.
 void LoopKernel::prefetch(const Worker& worker,
                           std::int64_t start) const noexcept {
   const std::int64_t size = std::min(tile_, size_ - start);
