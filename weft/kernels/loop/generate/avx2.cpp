@@ -30,12 +30,6 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     L(done);
   }
 
-  void broadcast(const Ymm& y, std::uint32_t bits) {
-    mov(edx, bits);
-    vmovd(low(y), edx);
-    vpbroadcastd(y, low(y));
-  }
-
   void load(const Ymm& y, DType dtype, const Reg64& from, Part part) {
     if (part == Part::kRest) return load_one(y, dtype, from);
     switch (dtype) {

@@ -34,11 +34,6 @@ class Avx512Generator
     L(done);
   }
 
-  void broadcast(const Zmm& y, std::uint32_t bits) {
-    mov(edx, bits);
-    vpbroadcastd(y, edx);
-  }
-
   void load(const Zmm& y, DType dtype, const Reg64& from, Part part) {
     switch (dtype) {
       case DType::kBF16:
@@ -80,13 +75,11 @@ class Avx512Generator
     } else if (dtype == DType::kF16) {
       vcvtps2ph(place(2), x, kToNearest);
     } else if (dtype == DType::kBool) {
-      const Zmm truth = take();
+      const Xbyak::Xmm truth(take().getIdx());
       vcmpps(k1, x, zero_, 4);
-      // Table 0xff is "always one": lanes that are set become -1, the others 0.
-      vpternlogd(truth | k1 | T_z, truth, truth, 0xff);
-      vpabsd(truth, truth);  // -1 becomes 1
-      vpmovdb(place(1), truth);
-      give(truth);
+      vmovdqu8(truth | k1 | T_z, ptr[rip + ones_]);
+      vmovdqu8(place(1), truth);
+      give(Zmm(truth.getIdx()));
     } else if (dtype == DType::kI8 || dtype == DType::kU8) {
       // The numbers are of the dtype already.
       const Zmm words = take();
@@ -109,11 +102,9 @@ class Avx512Generator
         return vblendmps(y | k1, x[2], b);
       case Opcode::kNegate:
         // The sign bit is turned: zero less x would make +0 of -(+0).
-        broadcast(y, 0x80000000u);
-        return vpxord(y, y, a);
+        return vpxord(y, a, ptr_b[place_of(0x80000000u)]);
       case Opcode::kAbs:
-        broadcast(y, 0x7fffffffu);
-        return vpandd(y, y, a);
+        return vpandd(y, a, ptr_b[place_of(0x7fffffffu)]);
       case Opcode::kRsqrt:
         vsqrtps(y, a);
         // The instruction for it is an approximation, and results are to be
@@ -167,15 +158,10 @@ class Avx512Generator
     vmovaps(y | k1 | T_z, one_);
   }
 
-  // The numbers that round_by_integers() reads.
   void data() {
-    align(4);
-    L(lowest_bit_);
-    dd(1);
-    L(below_half_);
-    dd(0x7fff);
-    L(quiet_bit_);
-    dd(0x400000);
+    align(16);
+    L(ones_);
+    for (int byte = 0; byte < kLanes; ++byte) db(1);
   }
 
  private:
@@ -203,23 +189,20 @@ class Avx512Generator
   }
 
   // (x + 0x7fff + odd) >> 16, and a quiet NaN for a NaN.
-  // The numbers come from memory: rdx may hold the pointer that is stored to.
   void round_by_integers(const Zmm& narrow, const Zmm& x) {
     vpsrld(narrow, x, 16);
-    vpandd(narrow, narrow, ptr_b[rip + lowest_bit_]);
-    vpaddd(narrow, narrow, ptr_b[rip + below_half_]);
+    vpandd(narrow, narrow, ptr_b[place_of(1)]);
+    vpaddd(narrow, narrow, ptr_b[place_of(0x7fff)]);
     vpaddd(narrow, narrow, x);
     // Adding to a NaN's bits could carry into its exponent and sign, and make a
     // number of it.
     vcmpps(k1, x, x, 3);
-    vpord(narrow | k1, x, ptr_b[rip + quiet_bit_]);
+    vpord(narrow | k1, x, ptr_b[place_of(0x400000)]);
     vpsrld(narrow, narrow, 16);
   }
 
   const bool has_bf16_ = instruction_set() >= InstructionSet::kAvx512Bf16;
-  Xbyak::Label lowest_bit_;
-  Xbyak::Label below_half_;
-  Xbyak::Label quiet_bit_;
+  Xbyak::Label ones_;  // a byte for each lane
   Zmm one_;
 };
 

@@ -39,7 +39,6 @@ enum class Part { kWhole, kRest };
 //   void rest();                  the elements that do not fill a vector, by
 //                                 body(Part::kRest)
 //   void load(y, dtype, from, Part), void store(x, dtype, to, Part);
-//   void broadcast(y, bits);      a word in every lane; may use edx
 //   void compare(y, a, b, predicate);  1 or 0 in every lane
 //   void keep_nan(y, a);          the NaN of a in the place of y
 //   void logic(code, y, a, b);    of numbers, 0 being false
@@ -71,6 +70,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     loop();
     epilogue();
     self().data();
+    words();
     ready();
   }
 
@@ -85,9 +85,18 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   }
   void give(const Vector& reg) { free_.push_back(reg.getIdx()); }
 
+  // Where the word lies behind the code.
+  Xbyak::RegRip place_of(std::uint32_t word) { return rip + words_[word]; }
+
+  // A word in every lane: a load is sooner there than a move from another kind
+  // of register.
+  void broadcast(const Vector& y, std::uint32_t word) {
+    vbroadcastss(y, ptr[place_of(word)]);
+  }
+
   Vector constant(double value) {
     const Vector reg = take();
-    self().broadcast(reg, bits_of(value));
+    broadcast(reg, bits_of(value));
     return reg;
   }
 
@@ -159,6 +168,14 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     vzeroupper();
     for (auto reg = saved_.rbegin(); reg != saved_.rend(); ++reg) pop(*reg);
     ret();
+  }
+
+  void words() {
+    align(4);
+    for (auto& [word, label] : words_) {
+      L(label);
+      dd(word);
+    }
   }
 
   // --- Values ---------------------------------------------------------------
@@ -356,7 +373,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   }
 
   void clamp(double low, double high, const Vector& y, const Vector& x) {
-    self().broadcast(y, bits_of(low));
+    broadcast(y, bits_of(low));
     // The value is the second operand of both, so that a NaN stays one.
     vmaxps(y, y, x);
     const Vector most = constant(high);
@@ -380,6 +397,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
                                  rbp, r12, r13, r14, r15};
   std::vector<int> free_;
   std::size_t most_constants_;
+  std::map<std::uint32_t, Xbyak::Label> words_;  // that the code reads
   std::map<int, Vector> constants_;  // by operand, for the whole loop
   std::map<int, Vector> values_;     // by operand, live now
   std::vector<int> uses_;            // by operand
