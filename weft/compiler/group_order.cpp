@@ -6,8 +6,6 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostLandmarks = 64;  // bits of a word
-
 void drop_repeated(std::vector<NodeId>& nodes) {
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -15,24 +13,26 @@ void drop_repeated(std::vector<NodeId>& nodes) {
 
 }  // namespace
 
-GroupOrder::GroupOrder(const Function& function) {
+GroupOrder::GroupOrder(const Function& function, std::int64_t gap) : gap_(gap) {
   const std::size_t count = function.nodes().size();
   operands_.resize(count);
-  readers_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     for (const ValueId input : function.nodes()[i].inputs) {
       if (function.is_parameter(input)) continue;
       operands_[i].push_back(function.value(input).node);
     }
     drop_repeated(operands_[i]);
-    for (const NodeId operand : operands_[i]) {
-      readers_[at(operand)].push_back(static_cast<NodeId>(i));
-    }
   }
   parent_.resize(count);
   std::iota(parent_.begin(), parent_.end(), 0);
-  position_ = parent_;  // nodes stand in an order in which they can run
   for (const int node : parent_) members_.push_back({node});
+  // Nodes stand in an order in which they can run.
+  const int end = static_cast<int>(count);
+  for (int i = 0; i <= end; ++i) {
+    next_.push_back(i == end ? 0 : i + 1);
+    previous_.push_back(i == 0 ? end : i - 1);
+    position_.push_back(gap_ * i);
+  }
   visited_.assign(count, 0);
   choose_landmarks();
 }
@@ -42,8 +42,8 @@ GroupOrder::GroupOrder(const Function& function) {
 // every forward group from joining a backward one: few pairs need a search.
 void GroupOrder::choose_landmarks() {
   const std::size_t count = parent_.size();
-  before_.assign(count, 0);
-  after_.assign(count, 0);
+  before_.resize(count);
+  after_.resize(count);
   if (count == 0) return;
   std::vector<int> depth(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -59,10 +59,11 @@ void GroupOrder::choose_landmarks() {
         operands.begin(), operands.end(),
         [&](NodeId a, NodeId b) { return depth[at(a)] < depth[at(b)]; }));
   }
-  const std::size_t landmarks = std::min(path.size(), kMostLandmarks);
+  const std::size_t landmarks = std::min(path.size(), Landmarks().size());
   for (std::size_t i = 0; i < landmarks; ++i) {
     const NodeId node = path[i * path.size() / landmarks];
-    before_[at(node)] = after_[at(node)] = std::uint64_t{1} << i;
+    before_[at(node)].set(i);
+    after_[at(node)].set(i);
   }
   // Nodes stand in an order in which they can run, so that one pass each way
   // carries the marks to all.
@@ -70,7 +71,8 @@ void GroupOrder::choose_landmarks() {
     for (const NodeId operand : operands_[i]) after_[i] |= after_[at(operand)];
   }
   for (std::size_t i = count; i-- > 0;) {
-    for (const NodeId reader : readers_[i]) before_[i] |= before_[at(reader)];
+    for (const NodeId operand : operands_[i])
+      before_[at(operand)] |= before_[i];
   }
 }
 
@@ -116,7 +118,7 @@ bool GroupOrder::find_between(int low, int high) {
         }
         // A landmark lies between the two: the group needs `low` without any
         // search.
-        if ((after_[at(group)] & before_[at(low)]) != 0) return false;
+        if ((after_[at(group)] & before_[at(low)]).any()) return false;
         below_.push_back(group);
         pending_.push_back(group);
       }
@@ -125,51 +127,43 @@ bool GroupOrder::find_between(int low, int high) {
   return true;
 }
 
-// Collects what needs `low` and stands below `high`.
-void GroupOrder::find_after(int low, int high) {
-  begin_visits();
-  above_.clear();
-  pending_.assign(1, low);
-  while (!pending_.empty()) {
-    const int current = pending_.back();
-    pending_.pop_back();
-    for (const NodeId member : members_[at(current)]) {
-      for (const NodeId reader : readers_[at(member)]) {
-        const int group = compressed(reader);
-        if (group == low || group == high ||
-            position_[at(group)] > position_[at(high)] || !visit(group)) {
-          continue;
-        }
-        above_.push_back(group);
-        pending_.push_back(group);
-      }
-    }
-  }
+void GroupOrder::unlink(int group) {
+  next_[at(previous_[at(group)])] = next_[at(group)];
+  previous_[at(next_[at(group)])] = previous_[at(group)];
 }
 
-// What the union needs comes before it, and what needs it behind, in the places
-// that these groups have among them. find_between() has filled below_.
-void GroupOrder::reorder(int low, int high) {
-  if (below_.empty()) {  // then nothing has to move
-    position_[at(high)] = position_[at(low)];
+void GroupOrder::link_before(int group, int next) {
+  next_[at(group)] = next;
+  previous_[at(group)] = previous_[at(next)];
+  next_[at(previous_[at(group)])] = group;
+  previous_[at(next)] = group;
+}
+
+// What the union needs comes before it. find_between() has filled below_;
+// whoever needs one of these stands behind them still.
+void GroupOrder::move_below(int low) {
+  if (below_.empty()) return;
+  std::sort(below_.begin(), below_.end(),
+            [&](int a, int b) { return position_[at(a)] < position_[at(b)]; });
+  for (const int group : below_) {
+    unlink(group);
+    link_before(group, low);
+  }
+  const int end = static_cast<int>(parent_.size());
+  const int before = previous_[at(below_.front())];
+  // The first one has as much room as it wants.
+  const std::int64_t bottom =
+      before == end ? position_[at(low)] - gap_ * end : position_[at(before)];
+  const std::int64_t step =
+      (position_[at(low)] - bottom) / (std::ssize(below_) + 1);
+  std::int64_t position = bottom;
+  if (step > 0) {
+    for (const int group : below_) position_[at(group)] = position += step;
     return;
   }
-  find_after(low, high);
-  const auto by_position = [&](int a, int b) {
-    return position_[at(a)] < position_[at(b)];
-  };
-  std::sort(below_.begin(), below_.end(), by_position);
-  std::sort(above_.begin(), above_.end(), by_position);
-  std::vector<int> order = below_;
-  order.push_back(low);
-  order.insert(order.end(), above_.begin(), above_.end());
-  std::vector<int> places{position_[at(high)]};
-  for (const int group : order) places.push_back(position_[at(group)]);
-  std::sort(places.begin(), places.end());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    position_[at(order[i])] = places[i];
+  for (int group = next_[at(end)]; group != end; group = next_[at(group)]) {
+    position_[at(group)] = position += gap_;
   }
-  position_[at(high)] = position_[at(low)];
 }
 
 bool GroupOrder::merge(int a, int b) {
@@ -178,7 +172,13 @@ bool GroupOrder::merge(int a, int b) {
   const int low = a_is_low ? a : b;
   const int high = a_is_low ? b : a;
   if (!find_between(low, high)) return false;
-  reorder(low, high);
+  move_below(low);
+  unlink(high);
+  if (b == high) {  // it takes the place of the other one
+    link_before(high, low);
+    position_[at(high)] = position_[at(low)];
+    unlink(low);
+  }
   parent_[at(a)] = b;
   auto& own = members_[at(a)];
   auto& all = members_[at(b)];

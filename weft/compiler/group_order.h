@@ -11,6 +11,7 @@
 // Threads: caller synchronises; const members share freely.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -20,8 +21,10 @@ namespace weft {
 
 class GroupOrder {
  public:
-  // Each node is alone in its group at first.
-  explicit GroupOrder(const Function& function);
+  // Each node is alone in its group at first. Between two that stand side by
+  // side there is room for so many; where it is used up, all are numbered anew.
+  explicit GroupOrder(const Function& function,
+                      std::int64_t gap = std::int64_t{1} << 31);
 
   // The node that stands for the group of `node`.
   int find(int node) const {
@@ -37,30 +40,33 @@ class GroupOrder {
   bool merge(int a, int b);
 
  private:
-  using Edges = std::vector<std::vector<NodeId>>;  // by node
+  // As many as keep a search short in a graph of some ten thousand nodes.
+  using Landmarks = std::bitset<256>;
 
   static std::size_t at(int node) { return static_cast<std::size_t>(node); }
   void choose_landmarks();
   bool find_between(int low, int high);
-  void find_after(int low, int high);
-  void reorder(int low, int high);
+  void move_below(int low);
+  void unlink(int group);
+  void link_before(int group, int next);
   int compressed(int node);
   bool visit(int group);
   void begin_visits();
 
-  Edges operands_;
-  Edges readers_;
-  std::vector<int> parent_;                   // by node; union-find
-  std::vector<std::vector<NodeId>> members_;  // by group
-  std::vector<int> position_;                 // by group, in the order
+  std::vector<std::vector<NodeId>> operands_;  // by node
+  std::vector<int> parent_;                    // by node; union-find
+  std::vector<std::vector<NodeId>> members_;   // by group
+  // The order: a ring, which ends in one entry more than there are groups.
+  std::vector<int> next_, previous_;
+  std::vector<std::int64_t> position_;  // rises along it
+  std::int64_t gap_;
   // Which landmarks a group comes before and after, a bit each: a group after a
   // landmark depends on any group before it.
-  std::vector<std::uint64_t> before_;
-  std::vector<std::uint64_t> after_;
+  std::vector<Landmarks> before_;
+  std::vector<Landmarks> after_;
   std::vector<int> visited_;  // by group: the search that was there last
   int search_ = 0;
   std::vector<int> below_;  // groups that `high` needs, above `low`
-  std::vector<int> above_;  // groups that need `low`, below `high`
   std::vector<int> pending_;
 };
 
