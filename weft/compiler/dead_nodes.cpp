@@ -6,7 +6,7 @@
 
 namespace weft {
 
-Function eliminate_dead_nodes(const Function& function) {
+Function eliminate_dead_nodes(Function function) {
   std::vector<bool> is_used(function.value_count(), false);
   const auto use = [&](ValueId id) {
     is_used[static_cast<std::size_t>(id)] = true;
@@ -26,6 +26,7 @@ Function eliminate_dead_nodes(const Function& function) {
     if (!is_live(*node)) continue;
     for (const ValueId id : node->inputs) use(id);
   }
+  if (std::ranges::all_of(function.nodes(), is_live)) return function;
   FunctionCopy copy(function, function.name());
   copy.add_parameters();
   for (const Node& node : function.nodes()) {

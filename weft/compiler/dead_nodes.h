@@ -7,7 +7,8 @@
 
 namespace weft {
 
-// `function` without them. Parameters stay, and so does code of the program.
-Function eliminate_dead_nodes(const Function& function);
+// `function` without them: as it is, where there are none. Parameters stay, and
+// so does code of the program.
+Function eliminate_dead_nodes(Function function);
 
 }  // namespace weft

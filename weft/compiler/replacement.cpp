@@ -45,7 +45,7 @@ class Replacer {
       return results;
     });
     if (!is_complete) return std::nullopt;
-    return eliminate_dead_nodes(result);
+    return eliminate_dead_nodes(std::move(result));
   }
 
  private:

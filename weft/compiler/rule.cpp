@@ -1,6 +1,7 @@
 #include "weft/compiler/rule.h"
 
 #include <algorithm>
+#include <set>
 
 namespace weft {
 namespace {
@@ -231,14 +232,13 @@ class Matcher {
     }
     const NodeId first = *std::ranges::min_element(leaving);
     std::vector<NodeId> open;
-    std::vector<NodeId> seen;
+    std::set<NodeId> seen;
     const auto visit = [&](const Node& node) {
       for (const ValueId id : node.inputs) {
         const NodeId maker = function_.value(id).node;
         if (maker > first && std::ranges::count(leaving, maker) == 0 &&
-            std::ranges::count(seen, maker) == 0) {
+            seen.insert(maker).second) {
           open.push_back(maker);
-          seen.push_back(maker);
         }
       }
     };

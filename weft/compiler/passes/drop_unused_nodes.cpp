@@ -10,7 +10,10 @@ void register_pass_drop_unused_nodes(PassRegistry& passes) {
       .order = 90,
       // Rewrites leave behind what they replace.
       .is_needed = true,
-      .run = eliminate_dead_nodes,
+      .run =
+          [](const Function& function) {
+            return eliminate_dead_nodes(function);
+          },
       .samples = {{R"(func @f(%0: f32[4]) -> (f32[4]) {
     %1 = exp(%0) : f32[4]
     %2 = negate(%0) : f32[4]
