@@ -332,7 +332,7 @@ void StridedCopy::step_runs_by(const std::byte* from, std::byte* to) const {
             std::min(end - begin, std::int64_t{kStreamedTileBytes / sizeof(T)});
         // Elements of a result that were read of one line.
         constexpr std::int64_t kOfLine = std::max<std::int64_t>(
-            1, std::int64_t{64 / sizeof(T)} / std::abs(kStep));
+            1, std::int64_t{64 / sizeof(T)} / (kStep < 0 ? -kStep : kStep));
         make_tiles(
             target + begin * element_, end - begin, element_, is_streamed_,
             [&](std::int64_t first, std::int64_t count, std::byte* y) {

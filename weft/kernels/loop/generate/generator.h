@@ -53,16 +53,6 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   using Reg64 = Xbyak::Reg64;
   static constexpr int kLanes = kLanes_;
 
-  LoopGenerator(const LoopProgram& program, std::span<const CodeOperand> inputs,
-                int registers)
-      : CodeGenerator(kCodeBytes),
-        program_(program),
-        inputs_(inputs),
-        free_(static_cast<std::size_t>(registers)),
-        most_constants_(static_cast<std::size_t>(registers) / 4) {
-    std::iota(free_.begin(), free_.end(), 0);
-  }
-
   // Throws OutOfRegisters, or Xbyak::Error if the buffer is full.
   void generate() {
     count_uses();
@@ -119,6 +109,18 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   Vector zero_;
 
  private:
+  // Only Derived makes one.
+  friend Derived;
+  LoopGenerator(const LoopProgram& program, std::span<const CodeOperand> inputs,
+                int registers)
+      : CodeGenerator(kCodeBytes),
+        program_(program),
+        inputs_(inputs),
+        free_(static_cast<std::size_t>(registers)),
+        most_constants_(static_cast<std::size_t>(registers) / 4) {
+    std::iota(free_.begin(), free_.end(), 0);
+  }
+
   static std::uint32_t bits_of(double number) {
     return std::bit_cast<std::uint32_t>(static_cast<float>(number));
   }
