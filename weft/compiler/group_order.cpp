@@ -151,11 +151,11 @@ void GroupOrder::move_below(int low) {
   }
   const int end = static_cast<int>(parent_.size());
   const int before = previous_[at(below_.front())];
-  // The first one has as much room as it wants.
+  // In front of all others there is as much room as they want.
+  const std::int64_t parts = std::ssize(below_) + 1;
   const std::int64_t bottom =
-      before == end ? position_[at(low)] - gap_ * end : position_[at(before)];
-  const std::int64_t step =
-      (position_[at(low)] - bottom) / (std::ssize(below_) + 1);
+      before == end ? position_[at(low)] - gap_ * parts : position_[at(before)];
+  const std::int64_t step = (position_[at(low)] - bottom) / parts;
   std::int64_t position = bottom;
   if (step > 0) {
     for (const int group : below_) position_[at(group)] = position += step;

@@ -24,7 +24,7 @@ class GroupOrder {
   // Each node is alone in its group at first. Between two that stand side by
   // side there is room for so many; where it is used up, all are numbered anew.
   explicit GroupOrder(const Function& function,
-                      std::int64_t gap = std::int64_t{1} << 31);
+                      std::int64_t gap = std::int64_t{1} << 20);
 
   // The node that stands for the group of `node`.
   int find(int node) const {
