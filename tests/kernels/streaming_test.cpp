@@ -1,6 +1,7 @@
 #include "weft/kernels/simd/streaming.h"
 
 #include <array>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <vector>
@@ -63,6 +64,29 @@ TEST(Streaming, CopiesRunsPastTheCaches) {
     for (Dim i = 0; i < c.rows * c.columns; ++i) {
       const auto n = static_cast<std::size_t>(i);
       ASSERT_EQ(to[n], i % c.columns < c.part ? from[n] : 0) << i;
+    }
+  }
+}
+
+// Runs that go down, or leave elements out: shorter than a tile, longer, and
+// cut for several threads.
+TEST(Streaming, CopiesStepsPastTheCaches) {
+  for (const Dim step : {-1, 2, 3, 4}) {
+    for (const Dim size : {130, 1024, 1500, 40000}) {
+      constexpr Dim kRows = 3;
+      const Dim columns = std::abs(step) * size;
+      std::vector<std::int32_t> from(static_cast<std::size_t>(kRows * columns));
+      std::iota(from.begin(), from.end(), 1);
+      std::vector<std::int32_t> to(static_cast<std::size_t>(kRows * size), 0);
+      const StridedCopy copy(4, {kRows, size}, Strides{columns, step},
+                             Strides{size, 1}, 0);
+      const Dim first = step < 0 ? columns - 1 : 0;
+      copy.run(from.data() + first, to.data());
+      for (Dim i = 0; i < kRows * size; ++i) {
+        const Dim source = i / size * columns + first + i % size * step;
+        ASSERT_EQ(to[static_cast<std::size_t>(i)], source + 1)
+            << step << ", " << size << ": " << i;
+      }
     }
   }
 }
