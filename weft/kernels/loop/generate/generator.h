@@ -78,8 +78,8 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   // Where the word lies behind the code.
   Xbyak::RegRip place_of(std::uint32_t word) { return rip + words_[word]; }
 
-  // A word in every lane: a load is sooner there than a move from another kind
-  // of register.
+  // Puts a word in every lane. It is loaded, since a move from a general
+  // register takes longer.
   void broadcast(const Vector& y, std::uint32_t word) {
     vbroadcastss(y, ptr[place_of(word)]);
   }
