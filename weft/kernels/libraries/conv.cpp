@@ -103,7 +103,8 @@ void register_library_conv(KernelRegistry& kernels) {
                .name = "onednn:convolution",
                .rank = 10,
                .declines = conv_declines,
-               .prepare = prepare_input_gradient});
+               .prepare = prepare_input_gradient,
+               .competes = true});
   kernels.add({.op = "conv2d_weight_gradient",
                .name = "onednn:convolution",
                .rank = 10,

@@ -81,7 +81,8 @@ void register_library_conv_of_parts(KernelRegistry& kernels) {
                .name = "onednn:convolutions",
                .rank = 10,
                .declines = parts_declined,
-               .prepare = prepare_parts});
+               .prepare = prepare_parts,
+               .competes = true});
 }
 
 }  // namespace weft

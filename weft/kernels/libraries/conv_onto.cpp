@@ -72,7 +72,8 @@ void register_library_conv_onto(KernelRegistry& kernels) {
                .rank = 10,
                .declines = onto_declined,
                .prepare = prepare_onto,
-               .in_place = true});
+               .in_place = true,
+               .competes = true});
 }
 
 }  // namespace weft

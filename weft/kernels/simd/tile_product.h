@@ -32,6 +32,12 @@ struct RowTile {
 // and one element of a beside them: AVX-512 has 32, AVX2 has 16.
 inline constexpr std::size_t kBlockRows = 6;
 inline constexpr std::size_t kBlockVectors = kLanes >= 16 ? 4 : 2;
+// Rows of narrower blocks: with few sums, additions would wait for each other.
+template <std::size_t kVectors>
+inline constexpr std::size_t kBlockRowsOf =
+    kVectors == kBlockVectors ? kBlockRows
+    : kVectors == 3           ? 8
+                              : 12;
 
 // kRows rows of c in kVectors vectors. Where `kIsPart`, the last vector has
 // only `count` elements.
@@ -89,7 +95,10 @@ void product_columns(std::size_t m, std::size_t k, LeftTile<T> a,
       c.data += kRows * c.row;
     }
   };
-  rows_of.template operator()<kBlockRows>();
+  rows_of.template operator()<kBlockRowsOf<kVectors>>();
+  if constexpr (kBlockRowsOf < kVectors >> kBlockRows) {
+    rows_of.template operator()<kBlockRows>();
+  }
   rows_of.template operator()<4>();
   rows_of.template operator()<2>();
   rows_of.template operator()<1>();
@@ -113,7 +122,7 @@ void tile_product(std::size_t m, std::size_t n, std::size_t k,
     columns_of.template operator()<kBlockVectors, false>(kBlock);
   }
   if constexpr (kBlockVectors > 2) {
-    // A single vector of a row would keep the machine half busy.
+    if (n >= 3 * kEach) columns_of.template operator()<3, false>(3 * kEach);
     if (n >= 2 * kEach) columns_of.template operator()<2, false>(2 * kEach);
   }
   while (n >= kEach) columns_of.template operator()<1, false>(kEach);

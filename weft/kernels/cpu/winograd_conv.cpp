@@ -1,0 +1,554 @@
+// Convolutions of 3 x 3 windows by a quarter of the multiplications
+// (kernels/simd/winograd.h): at each of 36 points, a product of two matrices
+// stands for all windows of 4 x 4 results and all channels (Lavin and Gray,
+// 2016, algorithm 1). A thread has a block of tiles, which it transforms,
+// multiplies and transforms back within its cache; bias, another image and relu
+// join the results where they are.
+//
+// Rounding: about five times the error of sums, and relative to the largest
+// values under a tile, not under each window. What is not finite would spread
+// over a tile, and weights that are not finite would meet padding: results that
+// are not finite are computed anew, as sums. Any result that depends on such a
+// value is one of them.
+//
+// Weights take four times their memory when they are transformed: once, where
+// they never change.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/winograd_conv.cpp"
+#include <algorithm>
+#include <array>
+#include <hwy/foreach_target.h>
+#include <numeric>
+#include <optional>
+
+#include "weft/base/index.h"
+#include "weft/base/parallel.h"
+#include "weft/graph/kernel.h"
+#include "weft/graph/shared_packing.h"
+#include "weft/kernels/simd/targets.h"
+#include "weft/kernels/simd/tile_product.h"
+#include "weft/kernels/simd/winograd.h"
+#include "weft/ops/support/convolution_parts.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+namespace hn = simd::hn;
+using simd::broadcast;
+using simd::kLanes;
+using simd::kWinogradPoints;
+using simd::kWinogradResults;
+using simd::kWinogradWindow;
+using simd::Vector;
+
+constexpr std::size_t kPoints = kWinogradPoints * kWinogradPoints;
+constexpr std::size_t kResults = kWinogradResults * kWinogradResults;
+constexpr std::size_t kTaps = kWinogradWindow * kWinogradWindow;
+// Channels of results that are computed at a time.
+constexpr std::size_t kColumns = 64;
+// The images of a block take so much at all points, a part of the second-level
+// cache.
+constexpr std::size_t kBlockBytes = 256 << 10;
+// A thread is worth waking for so many flops.
+constexpr double kThreadFlops = 300e3;
+// A line more between points keeps them off the same sets of a cache.
+constexpr std::size_t kApart = 16;
+
+// Which input is what, and where windows lie: result (r, c) sees the pixels
+// from (r - top, c - left) on.
+struct WinogradCall {
+  std::vector<std::size_t> images;  // beside each other in their channels
+  std::size_t weights;
+  std::optional<std::size_t> bias, added;
+  Shape x, y;
+  std::int64_t top, left;
+  bool is_relu = false;
+  // The weights are those of the convolution that this one is the gradient of:
+  // their channels are exchanged, their taps run backwards.
+  bool is_gradient = false;
+};
+
+std::size_t up_to_lanes(std::size_t count) {
+  return (count + kLanes - 1) / kLanes * kLanes;
+}
+
+class WinogradConvolution final : public PreparedKernel {
+ public:
+  WinogradConvolution(const OpCall& call, WinogradCall of)
+      : of_(std::move(of)),
+        channels_(at(of_.x[3])),
+        columns_(at(of_.y[3])),
+        tile_rows_(at(of_.y[1] + 3) / kWinogradResults),
+        tile_columns_(at(of_.y[2] + 3) / kWinogradResults),
+        tiles_(at(of_.y[0]) * tile_rows_ * tile_columns_),
+        zeros_(channels_, 0.f) {
+    for (const std::size_t i : of_.images) {
+      image_channels_.push_back(at(call.input(i).shape[3]));
+    }
+    share_out(call.op.cost()(call).flops);
+    if (const Tensor* known = call.known_input(of_.weights)) {
+      packed_ = shared_packing(
+          *known,
+          fmt::format("winograd {} {} {}", kLanes, kColumns,
+                      of_.is_gradient ? "gradient" : ""),
+          [&] {
+            Tensor packed =
+                Tensor::zeros({DType::kF32, {static_cast<Dim>(packed_size())}});
+            pack(known->data<float>(), packed.data<float>());
+            return packed;
+          });
+    }
+  }
+
+  std::size_t scratch_bytes() const override {
+    return sizeof(float) *
+           (slots_ * slot_size() + (packed_ ? 0 : packed_size()));
+  }
+
+  std::string implementation() const override {
+    return packed_ ? "F(4 x 4, 3 x 3), packed once" : "F(4 x 4, 3 x 3)";
+  }
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    auto* scratch = static_cast<float*>(buffers.scratch);
+    const float* packed = nullptr;
+    if (packed_) {
+      packed = packed_->data<float>();
+    } else {
+      float* own = scratch + slots_ * slot_size();
+      pack(static_cast<const float*>(buffers.inputs[of_.weights]), own);
+      packed = own;
+    }
+    parallel_for(static_cast<std::int64_t>(slots_), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::size_t slot = at(begin); slot < at(end); ++slot) {
+                     Block block{buffers, packed, scratch + slot * slot_size()};
+                     for (std::size_t i = slot; i < blocks_ * parts_;
+                          i += slots_) {
+                       convolve(block, i / parts_, i % parts_);
+                     }
+                   }
+                 });
+  }
+
+ private:
+  // Tiles that one thread has at a time, and its memory.
+  struct Block {
+    const KernelBuffers& buffers;
+    const float* packed;
+    float* scratch;
+    std::size_t first = 0, count = 0;  // tiles
+  };
+  // Where a tile lies.
+  struct Tile {
+    std::int64_t image, row, column;  // of its first result
+    // Pixels under it, as numbers of pixels; -1 is outside.
+    std::array<std::int64_t, kPoints> pixels;
+  };
+  // Channels of results that are computed at a time; `padded` is a whole
+  // number of vectors.
+  struct Columns {
+    std::size_t first, count, padded;
+  };
+
+  // Blocks of tiles of which each thread has as many; where there are too few
+  // tiles for that, threads share the channels of a block.
+  void share_out(double flops) {
+    const auto threads =
+        flops < kThreadFlops ? 1 : static_cast<std::size_t>(thread_count());
+    const std::size_t most = std::max<std::size_t>(
+        kBlockBytes / (kPoints * channels_ * sizeof(float)),
+        2 * simd::kBlockRows);
+    blocks_ = (tiles_ + most - 1) / most;
+    if (blocks_ % threads != 0) {
+      const std::size_t more = (blocks_ / threads + 1) * threads;
+      if (tiles_ / more >= simd::kBlockRows) {
+        blocks_ = more;
+      } else {
+        parts_ = std::min(threads, chunks());
+      }
+    }
+    slots_ = std::min(threads, blocks_ * parts_);
+  }
+
+  std::size_t chunks() const { return (columns_ + kColumns - 1) / kColumns; }
+  Columns chunk(std::size_t i) const {
+    const std::size_t first = i * kColumns;
+    const std::size_t count = std::min(kColumns, columns_ - first);
+    return {first, count, up_to_lanes(count)};
+  }
+  std::size_t most_tiles() const { return (tiles_ + blocks_ - 1) / blocks_; }
+
+  // Distances between the images of a block, and its products, at two points.
+  std::size_t image_step() const { return most_tiles() * channels_ + kApart; }
+  std::size_t product_step() const {
+    return most_tiles() * std::min(kColumns, up_to_lanes(columns_)) + kApart;
+  }
+  std::size_t slot_size() const {
+    return kPoints * (image_step() + product_step());
+  }
+  std::size_t packed_size() const {
+    return kPoints * channels_ * up_to_lanes(columns_);
+  }
+
+  // Weights at all points: for each chunk of columns and each point, a matrix
+  // of channels by columns.
+  void pack(const float* w, float* packed) const noexcept {
+    parallel_for(
+        static_cast<std::int64_t>(channels_),
+        1 + static_cast<std::int64_t>(16384 / columns_),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::size_t i = 0; i < chunks(); ++i) {
+            const Columns columns = chunk(i);
+            float* panel = packed + kPoints * channels_ * columns.first;
+            for (std::size_t c = at(begin); c < at(end); ++c) {
+              for (std::size_t k = 0; k < columns.padded; k += kLanes) {
+                pack_vector(w, c, columns.first + k,
+                            panel + c * columns.padded + k,
+                            channels_ * columns.padded);
+              }
+            }
+          }
+        });
+  }
+  void pack_vector(const float* w, std::size_t channel, std::size_t column,
+                   float* to, std::size_t step) const noexcept {
+    simd::winograd_square<kWinogradWindow, kWinogradPoints>(
+        simd::winograd_weights,
+        [&](std::size_t i, std::size_t j) HWY_ATTR {
+          return weights_at(w, i * kWinogradWindow + j, channel, column);
+        },
+        [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
+          simd::store(v, to + (i * kWinogradPoints + j) * step);
+        });
+  }
+
+  // The weights of one tap and channel for the columns from `column` on; 0
+  // behind the last.
+  Vector weights_at(const float* w, std::size_t tap, std::size_t channel,
+                    std::size_t column) const noexcept {
+    const std::size_t count = std::min(kLanes, columns_ - column);
+    if (of_.is_gradient) {
+      std::array<float, kLanes> lanes{};
+      const float* from =
+          w + ((kTaps - 1 - tap) * columns_ + column) * channels_ + channel;
+      for (std::size_t i = 0; i < count; ++i) lanes[i] = from[i * channels_];
+      return simd::load(lanes.data());
+    }
+    const float* from = w + (tap * channels_ + channel) * columns_ + column;
+    return count == kLanes ? simd::load(from)
+                           : simd::load_part(from, count, 0.f);
+  }
+
+  void convolve(Block& block, std::size_t index,
+                std::size_t part) const noexcept {
+    block.first = tiles_ * index / blocks_;
+    block.count = tiles_ * (index + 1) / blocks_ - block.first;
+    transform_images(block);
+    for (std::size_t i = chunks() * part / parts_;
+         i < chunks() * (part + 1) / parts_; ++i) {
+      const Columns columns = chunk(i);
+      multiply(block, columns);
+      transform_results(block, columns);
+    }
+  }
+
+  Tile tile(std::size_t index) const noexcept {
+    Tile tile{};
+    tile.image = static_cast<std::int64_t>(index / tile_columns_ / tile_rows_);
+    tile.row = static_cast<std::int64_t>(index / tile_columns_ % tile_rows_ *
+                                         kWinogradResults);
+    tile.column =
+        static_cast<std::int64_t>(index % tile_columns_ * kWinogradResults);
+    std::size_t i = 0;
+    for (std::int64_t row = 0; row < std::int64_t{kWinogradPoints}; ++row) {
+      for (std::int64_t column = 0; column < std::int64_t{kWinogradPoints};
+           ++column) {
+        const std::int64_t r = tile.row - of_.top + row;
+        const std::int64_t c = tile.column - of_.left + column;
+        const bool is_inside = r >= 0 && r < of_.x[1] && c >= 0 && c < of_.x[2];
+        tile.pixels[i++] =
+            is_inside ? (tile.image * of_.x[1] + r) * of_.x[2] + c : -1;
+      }
+    }
+    return tile;
+  }
+
+  void transform_images(const Block& block) const noexcept {
+    for (std::size_t t = 0; t < block.count; ++t) {
+      const Tile tile = this->tile(block.first + t);
+      float* to = block.scratch + t * channels_;
+      for (std::size_t i = 0; i < of_.images.size(); ++i) {
+        transform_image(block, tile, i, to);
+        to += image_channels_[i];
+      }
+    }
+  }
+  void transform_image(const Block& block, const Tile& tile, std::size_t image,
+                       float* to) const noexcept {
+    const std::size_t channels = image_channels_[image];
+    const auto* x =
+        static_cast<const float*>(block.buffers.inputs[of_.images[image]]);
+    std::array<const float*, kPoints> pixels;
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      pixels[i] = tile.pixels[i] < 0 ? zeros_.data()
+                                     : x + at(tile.pixels[i]) * channels;
+    }
+    const std::size_t step = image_step();
+    const auto transform = [&](std::size_t c, const auto& lanes) HWY_ATTR {
+      simd::winograd_square<kWinogradPoints, kWinogradPoints>(
+          simd::winograd_image,
+          [&](std::size_t i, std::size_t j) HWY_ATTR {
+            return lanes.load(pixels[i * kWinogradPoints + j] + c);
+          },
+          [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
+            lanes.store(v, to + (i * kWinogradPoints + j) * step + c);
+          });
+    };
+    std::size_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes) {
+      transform(c, simd::AllLanes<float>());
+    }
+    if (c < channels) transform(c, simd::SomeLanes<float>{channels - c});
+  }
+
+  float* products(const Block& block) const {
+    return block.scratch + kPoints * image_step();
+  }
+
+  void multiply(const Block& block, const Columns& columns) const noexcept {
+    const float* panel = block.packed + kPoints * channels_ * columns.first;
+    for (std::size_t p = 0; p < kPoints; ++p) {
+      simd::tile_product<float>(
+          block.count, columns.padded, channels_,
+          {block.scratch + p * image_step(), channels_, 1},
+          {panel + p * channels_ * columns.padded, columns.padded},
+          {products(block) + p * product_step(), columns.padded}, false);
+    }
+  }
+
+  void transform_results(const Block& block,
+                         const Columns& columns) const noexcept {
+    for (std::size_t t = 0; t < block.count; ++t) {
+      const Tile tile = this->tile(block.first + t);
+      const float* from = products(block) + t * columns.padded;
+      std::size_t k = 0;
+      for (; k + kLanes <= columns.count; k += kLanes) {
+        transform_result(block, tile, from + k, columns.first + k,
+                         simd::AllLanes<float>());
+      }
+      if (k < columns.count) {
+        transform_result(block, tile, from + k, columns.first + k,
+                         simd::SomeLanes<float>{columns.count - k});
+      }
+    }
+  }
+
+  template <class Lanes>
+  void transform_result(const Block& block, const Tile& tile, const float* from,
+                        std::size_t column, const Lanes& lanes) const noexcept {
+    std::array<Vector, kResults> y;
+    // 0 times what is finite is 0, and NaN times what is not.
+    Vector is_finite = broadcast(0.f);
+    simd::winograd_square<kWinogradPoints, kWinogradResults>(
+        simd::winograd_results,
+        [&](std::size_t i, std::size_t j) HWY_ATTR {
+          return simd::load(from + (i * kWinogradPoints + j) * product_step());
+        },
+        [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
+          is_finite = hn::MulAdd(v, broadcast(0.f), is_finite);
+          y[i * kWinogradResults + j] = v;
+        });
+    if (!hn::AllFalse(simd::Floats(), hn::IsNaN(is_finite))) {
+      sum_windows(block, tile, column, y);
+    }
+    finish(block, tile, column, y, lanes);
+  }
+
+  // The results of a tile as sums over its windows.
+  void sum_windows(const Block& block, const Tile& tile, std::size_t column,
+                   std::array<Vector, kResults>& y) const noexcept {
+    const auto* w =
+        static_cast<const float*>(block.buffers.inputs[of_.weights]);
+    y.fill(broadcast(0.f));
+    std::size_t channel = 0;
+    for (std::size_t i = 0; i < of_.images.size(); ++i) {
+      const auto* x =
+          static_cast<const float*>(block.buffers.inputs[of_.images[i]]);
+      for (std::size_t c = 0; c < image_channels_[i]; ++c, ++channel) {
+        for (std::size_t tap = 0; tap < kTaps; ++tap) {
+          const Vector weights = weights_at(w, tap, channel, column);
+          for (std::size_t r = 0; r < kResults; ++r) {
+            const std::size_t row =
+                r / kWinogradResults + tap / kWinogradWindow;
+            const std::size_t pixel = row * kWinogradPoints +
+                                      r % kWinogradResults +
+                                      tap % kWinogradWindow;
+            if (tile.pixels[pixel] < 0) continue;
+            const float value =
+                x[at(tile.pixels[pixel]) * image_channels_[i] + c];
+            y[r] = hn::MulAdd(broadcast(value), weights, y[r]);
+          }
+        }
+      }
+    }
+  }
+
+  template <class Lanes>
+  void finish(const Block& block, const Tile& tile, std::size_t column,
+              const std::array<Vector, kResults>& y,
+              const Lanes& lanes) const noexcept {
+    const Vector zero = broadcast(0.f);
+    Vector bias = zero;
+    if (of_.bias) {
+      bias = lanes.load(
+          static_cast<const float*>(block.buffers.inputs[*of_.bias]) + column);
+    }
+    const auto* added =
+        of_.added ? static_cast<const float*>(block.buffers.inputs[*of_.added])
+                  : nullptr;
+    auto* to = static_cast<float*>(block.buffers.outputs[0]);
+    for (std::size_t r = 0; r < kResults; ++r) {
+      const std::int64_t row =
+          tile.row + static_cast<std::int64_t>(r / kWinogradResults);
+      const std::int64_t c =
+          tile.column + static_cast<std::int64_t>(r % kWinogradResults);
+      if (row >= of_.y[1] || c >= of_.y[2]) continue;
+      const std::size_t pixel =
+          at((tile.image * of_.y[1] + row) * of_.y[2] + c) * columns_ + column;
+      Vector sum = hn::Add(y[r], bias);
+      if (added != nullptr) sum = hn::Add(sum, lanes.load(added + pixel));
+      // NaN stays, as the second operand of a vector's maximum.
+      if (of_.is_relu) sum = hn::Max(zero, sum);
+      lanes.store(sum, to + pixel);
+    }
+  }
+
+  WinogradCall of_;
+  std::vector<std::size_t> image_channels_;
+  std::size_t channels_, columns_;  // of all images, and of the result
+  std::size_t tile_rows_, tile_columns_, tiles_;
+  std::size_t blocks_ = 1, parts_ = 1, slots_ = 1;
+  std::vector<float> zeros_;  // a pixel outside of the image
+  std::shared_ptr<const Tensor> packed_;
+};
+
+// Inputs `images` are beside each other, the weights follow the last of them,
+// and a bias may follow these.
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call,
+                                        const std::vector<std::size_t>& images,
+                                        std::optional<std::size_t> added) {
+  const std::size_t weights = images.back() + 1;
+  const Integers& padding = call.attributes.integers("padding");
+  WinogradCall of{.images = images,
+                  .weights = weights,
+                  .bias = {},
+                  .added = added,
+                  .x = call.input(images[0]).shape,
+                  .y = call.outputs[0].shape,
+                  .top = padding[0],
+                  .left = padding[2]};
+  of.x[3] = call.input(weights).shape[2];
+  if (call.has_input(weights + 1)) of.bias = weights + 1;
+  of.is_relu = call.attributes.text("activation") == "relu";
+  return std::make_unique<WinogradConvolution>(call, std::move(of));
+}
+
+std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
+  return prepare(call, {0}, {});
+}
+std::unique_ptr<PreparedKernel> prepare_onto(const OpCall& call) {
+  return prepare(call, {1}, 0);
+}
+std::unique_ptr<PreparedKernel> prepare_parts(const OpCall& call) {
+  std::vector<std::size_t> images(ConvolutionParts(call).count());
+  std::iota(images.begin(), images.end(), std::size_t{0});
+  return prepare(call, images, {});
+}
+
+// A convolution of dy: result r of the forward one sees pixel r - p + t by tap
+// t, so that pixel i meets dy at i + p - t, by tap 2 - t at i - (2 - p) + t.
+std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
+  const Integers& padding = call.attributes.integers("padding");
+  constexpr auto kLast = static_cast<std::int64_t>(kWinogradWindow) - 1;
+  return std::make_unique<WinogradConvolution>(
+      call, WinogradCall{.images = {0},
+                         .weights = 1,
+                         .bias = {},
+                         .added = {},
+                         .x = call.input(0).shape,
+                         .y = call.outputs[0].shape,
+                         .top = kLast - padding[0],
+                         .left = kLast - padding[2],
+                         .is_gradient = true});
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+namespace {
+
+// With fewer channels, transforms would take longer than the products.
+constexpr Dim kLeastChannels = 8;
+
+std::optional<std::string> winograd_declines(const OpCall& call,
+                                             const Shape& window) {
+  for (const TensorType& type : call.inputs) {
+    if (type.dtype != DType::kF32) {
+      return fmt::format("computes in f32, not in {}", to_string(type.dtype));
+    }
+    if (type.shape.num_elements() == 0) return "an operand is empty";
+  }
+  if (call.outputs[0].shape.num_elements() == 0) return "the result is empty";
+  if (window[0] != 3 || window[1] != 3) return "is for windows of 3 x 3";
+  if (call.attributes.integers("strides") != Integers{1, 1} ||
+      call.attributes.integers("dilation") != Integers{1, 1}) {
+    return "takes windows of pixels beside each other, at each pixel";
+  }
+  if (call.attributes.integer("groups") != 1) {
+    return "is for windows that see all channels";
+  }
+  if (std::min(window[2], window[3]) < kLeastChannels) {
+    return fmt::format("pays from {} channels on", kLeastChannels);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> conv_declines(const OpCall& call) {
+  return winograd_declines(call, call.input(1).shape);
+}
+std::optional<std::string> onto_declines(const OpCall& call) {
+  return winograd_declines(call, call.input(2).shape);
+}
+std::optional<std::string> parts_declines(const OpCall& call) {
+  return winograd_declines(call, ConvolutionParts(call).weights().shape);
+}
+
+}  // namespace
+
+void register_cpu_winograd_conv(KernelRegistry& kernels) {
+  const auto add = [&](const char* op, auto declines, auto prepare,
+                       bool in_place) {
+    kernels.add({.op = op,
+                 .name = "simd:winograd",
+                 // Unmeasured, sums are the safe choice.
+                 .rank = 5,
+                 .declines = declines,
+                 .prepare = prepare,
+                 .in_place = in_place,
+                 .competes = true});
+  };
+  add("conv2d", conv_declines, WEFT_FOR_MACHINE(prepare_conv), false);
+  add("conv2d_onto", onto_declines, WEFT_FOR_MACHINE(prepare_onto), true);
+  add("conv2d_of_parts", parts_declines, WEFT_FOR_MACHINE(prepare_parts),
+      false);
+  add("conv2d_input_gradient", conv_declines,
+      WEFT_FOR_MACHINE(prepare_input_gradient), false);
+}
+
+}  // namespace weft
+#endif
