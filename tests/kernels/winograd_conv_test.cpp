@@ -80,6 +80,22 @@ TEST(WinogradKernel, IsTheGradientOfAnImage) {
   }
 }
 
+TEST(WinogradKernel, IsTheGradientOfWeights) {
+  const auto agrees = [](OpSample each) {
+    const Shape y = Call("conv2d", each).get().outputs[0].shape;
+    each.attributes.set("shape", each.inputs[1].type.shape);
+    each.inputs[1].type.shape = y;
+    return agrees_with_reference("conv2d_weight_gradient", kKernel, each,
+                                 kTolerance);
+  };
+  for (const Integers& padding :
+       {Integers{1, 1, 1, 1}, Integers{0, 2, 1, 0}, Integers{3, 2, 4, 3}}) {
+    EXPECT_TRUE(agrees(sample({2, 7, 9, 20}, 33, padding)));
+  }
+  // Several groups of tiles, chunks of columns and blocks in a group.
+  EXPECT_TRUE(agrees(sample({40, 9, 10, 17}, 80, {1, 1, 1, 1})));
+}
+
 // Each result says of itself what it would by sums, whatever lies beside it
 // under a tile; infinite weights do not meet the padding.
 TEST(WinogradKernel, HidesAndSpreadsNothing) {
@@ -109,6 +125,32 @@ TEST(WinogradKernel, HidesAndSpreadsNothing) {
       }
     }
     EXPECT_GT(finite, y.size() / 2);
+  }
+}
+
+TEST(WinogradKernel, GradientsOfWeightsHideAndSpreadNothing) {
+  OpSample each = sample({1, 9, 9, 16}, 24, {1, 1, 1, 1});
+  each.attributes.set("shape", each.inputs[1].type.shape);
+  each.inputs[1].type.shape = {1, 9, 9, 24};
+  const Call call("conv2d_weight_gradient", each);
+  auto operands = call.random_operands();
+  // The pixel in the corner is met by four taps, the gradient there by four.
+  operands[0].data<float>()[3] = std::numeric_limits<float>::infinity();
+  operands[1].data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const auto kernel =
+      candidate("conv2d_weight_gradient", kKernel).prepare(call.get());
+  const Tensor dw = call.run(*kernel, operands)[0];
+  const Tensor expected = call.run_reference(operands)[0];
+  for (std::int64_t i = 0; i < dw.size(); ++i) {
+    const float value = dw.data<float>()[i];
+    const float wanted = expected.data<float>()[i];
+    EXPECT_EQ(std::isnan(value), std::isnan(wanted)) << i;
+    if (std::isinf(wanted)) {
+      EXPECT_EQ(value, wanted) << i;
+    }
+    if (std::isfinite(wanted)) {
+      EXPECT_NEAR(value, wanted, 1e-4) << i;
+    }
   }
 }
 

@@ -25,9 +25,10 @@
 #include "weft/base/parallel.h"
 #include "weft/graph/kernel.h"
 #include "weft/graph/shared_packing.h"
+#include "weft/kernels/cpu/winograd_call.h"
+#include "weft/kernels/cpu/winograd_tiles.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/tile_product.h"
-#include "weft/kernels/simd/winograd.h"
 #include "weft/ops/support/convolution_parts.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,19 +43,14 @@ using simd::kWinogradResults;
 using simd::kWinogradWindow;
 using simd::Vector;
 
-constexpr std::size_t kPoints = kWinogradPoints * kWinogradPoints;
-constexpr std::size_t kResults = kWinogradResults * kWinogradResults;
-constexpr std::size_t kTaps = kWinogradWindow * kWinogradWindow;
+constexpr std::size_t kPoints = kWinogradSquare;
+constexpr std::size_t kResults = kWinogradTile;
+constexpr std::size_t kTaps = kWinogradTaps;
 // Channels of results that are computed at a time.
 constexpr std::size_t kColumns = 64;
 // The images of a block take so much at all points, a part of the second-level
 // cache.
 constexpr std::size_t kBlockBytes = 256 << 10;
-// A thread is worth waking for so many flops.
-constexpr double kThreadFlops = 300e3;
-// A line more between points keeps them off the same sets of a cache.
-constexpr std::size_t kApart = 16;
-
 // Which input is what, and where windows lie: result (r, c) sees the pixels
 // from (r - top, c - left) on.
 struct WinogradCall {
@@ -69,19 +65,13 @@ struct WinogradCall {
   bool is_gradient = false;
 };
 
-std::size_t up_to_lanes(std::size_t count) {
-  return (count + kLanes - 1) / kLanes * kLanes;
-}
-
 class WinogradConvolution final : public PreparedKernel {
  public:
   WinogradConvolution(const OpCall& call, WinogradCall of)
       : of_(std::move(of)),
         channels_(at(of_.x[3])),
         columns_(at(of_.y[3])),
-        tile_rows_(at(of_.y[1] + 3) / kWinogradResults),
-        tile_columns_(at(of_.y[2] + 3) / kWinogradResults),
-        tiles_(at(of_.y[0]) * tile_rows_ * tile_columns_),
+        tiles_(of_.x, of_.y, of_.top, of_.left),
         zeros_(channels_, 0.f) {
     for (const std::size_t i : of_.images) {
       image_channels_.push_back(at(call.input(i).shape[3]));
@@ -140,12 +130,6 @@ class WinogradConvolution final : public PreparedKernel {
     float* scratch;
     std::size_t first = 0, count = 0;  // tiles
   };
-  // Where a tile lies.
-  struct Tile {
-    std::int64_t image, row, column;  // of its first result
-    // Pixels under it, as numbers of pixels; -1 is outside.
-    std::array<std::int64_t, kPoints> pixels;
-  };
   // Channels of results that are computed at a time; `padded` is a whole
   // number of vectors.
   struct Columns {
@@ -155,15 +139,16 @@ class WinogradConvolution final : public PreparedKernel {
   // Blocks of tiles of which each thread has as many; where there are too few
   // tiles for that, threads share the channels of a block.
   void share_out(double flops) {
-    const auto threads =
-        flops < kThreadFlops ? 1 : static_cast<std::size_t>(thread_count());
+    const auto threads = flops < kWinogradThreadFlops
+                             ? 1
+                             : static_cast<std::size_t>(thread_count());
     const std::size_t most = std::max<std::size_t>(
         kBlockBytes / (kPoints * channels_ * sizeof(float)),
         2 * simd::kBlockRows);
-    blocks_ = (tiles_ + most - 1) / most;
+    blocks_ = (tiles_.count() + most - 1) / most;
     if (blocks_ % threads != 0) {
       const std::size_t more = (blocks_ / threads + 1) * threads;
-      if (tiles_ / more >= simd::kBlockRows) {
+      if (tiles_.count() / more >= simd::kBlockRows) {
         blocks_ = more;
       } else {
         parts_ = std::min(threads, chunks());
@@ -178,12 +163,17 @@ class WinogradConvolution final : public PreparedKernel {
     const std::size_t count = std::min(kColumns, columns_ - first);
     return {first, count, up_to_lanes(count)};
   }
-  std::size_t most_tiles() const { return (tiles_ + blocks_ - 1) / blocks_; }
+  std::size_t most_tiles() const {
+    return (tiles_.count() + blocks_ - 1) / blocks_;
+  }
 
   // Distances between the images of a block, and its products, at two points.
-  std::size_t image_step() const { return most_tiles() * channels_ + kApart; }
+  std::size_t image_step() const {
+    return most_tiles() * channels_ + kWinogradApart;
+  }
   std::size_t product_step() const {
-    return most_tiles() * std::min(kColumns, up_to_lanes(columns_)) + kApart;
+    return most_tiles() * std::min(kColumns, up_to_lanes(columns_)) +
+           kWinogradApart;
   }
   std::size_t slot_size() const {
     return kPoints * (image_step() + product_step());
@@ -243,8 +233,8 @@ class WinogradConvolution final : public PreparedKernel {
 
   void convolve(Block& block, std::size_t index,
                 std::size_t part) const noexcept {
-    block.first = tiles_ * index / blocks_;
-    block.count = tiles_ * (index + 1) / blocks_ - block.first;
+    block.first = tiles_.count() * index / blocks_;
+    block.count = tiles_.count() * (index + 1) / blocks_ - block.first;
     transform_images(block);
     for (std::size_t i = chunks() * part / parts_;
          i < chunks() * (part + 1) / parts_; ++i) {
@@ -254,63 +244,20 @@ class WinogradConvolution final : public PreparedKernel {
     }
   }
 
-  Tile tile(std::size_t index) const noexcept {
-    Tile tile{};
-    tile.image = static_cast<std::int64_t>(index / tile_columns_ / tile_rows_);
-    tile.row = static_cast<std::int64_t>(index / tile_columns_ % tile_rows_ *
-                                         kWinogradResults);
-    tile.column =
-        static_cast<std::int64_t>(index % tile_columns_ * kWinogradResults);
-    std::size_t i = 0;
-    for (std::int64_t row = 0; row < std::int64_t{kWinogradPoints}; ++row) {
-      for (std::int64_t column = 0; column < std::int64_t{kWinogradPoints};
-           ++column) {
-        const std::int64_t r = tile.row - of_.top + row;
-        const std::int64_t c = tile.column - of_.left + column;
-        const bool is_inside = r >= 0 && r < of_.x[1] && c >= 0 && c < of_.x[2];
-        tile.pixels[i++] =
-            is_inside ? (tile.image * of_.x[1] + r) * of_.x[2] + c : -1;
-      }
-    }
-    return tile;
-  }
-
   void transform_images(const Block& block) const noexcept {
     for (std::size_t t = 0; t < block.count; ++t) {
-      const Tile tile = this->tile(block.first + t);
+      const WinogradTile tile = tiles_[block.first + t];
       float* to = block.scratch + t * channels_;
       for (std::size_t i = 0; i < of_.images.size(); ++i) {
-        transform_image(block, tile, i, to);
+        winograd_at_points<kWinogradPoints, simd::winograd_image>(
+            image(block, i), tile.pixels.data(), image_channels_[i],
+            image_channels_[i], zeros_.data(), to, image_step());
         to += image_channels_[i];
       }
     }
   }
-  void transform_image(const Block& block, const Tile& tile, std::size_t image,
-                       float* to) const noexcept {
-    const std::size_t channels = image_channels_[image];
-    const auto* x =
-        static_cast<const float*>(block.buffers.inputs[of_.images[image]]);
-    std::array<const float*, kPoints> pixels;
-    for (std::size_t i = 0; i < kPoints; ++i) {
-      pixels[i] = tile.pixels[i] < 0 ? zeros_.data()
-                                     : x + at(tile.pixels[i]) * channels;
-    }
-    const std::size_t step = image_step();
-    const auto transform = [&](std::size_t c, const auto& lanes) HWY_ATTR {
-      simd::winograd_square<kWinogradPoints, kWinogradPoints>(
-          simd::winograd_image,
-          [&](std::size_t i, std::size_t j) HWY_ATTR {
-            return lanes.load(pixels[i * kWinogradPoints + j] + c);
-          },
-          [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
-            lanes.store(v, to + (i * kWinogradPoints + j) * step + c);
-          });
-    };
-    std::size_t c = 0;
-    for (; c + kLanes <= channels; c += kLanes) {
-      transform(c, simd::AllLanes<float>());
-    }
-    if (c < channels) transform(c, simd::SomeLanes<float>{channels - c});
+  const float* image(const Block& block, std::size_t i) const {
+    return static_cast<const float*>(block.buffers.inputs[of_.images[i]]);
   }
 
   float* products(const Block& block) const {
@@ -331,23 +278,19 @@ class WinogradConvolution final : public PreparedKernel {
   void transform_results(const Block& block,
                          const Columns& columns) const noexcept {
     for (std::size_t t = 0; t < block.count; ++t) {
-      const Tile tile = this->tile(block.first + t);
+      const WinogradTile tile = tiles_[block.first + t];
       const float* from = products(block) + t * columns.padded;
-      std::size_t k = 0;
-      for (; k + kLanes <= columns.count; k += kLanes) {
-        transform_result(block, tile, from + k, columns.first + k,
-                         simd::AllLanes<float>());
-      }
-      if (k < columns.count) {
-        transform_result(block, tile, from + k, columns.first + k,
-                         simd::SomeLanes<float>{columns.count - k});
-      }
+      for_each_channel_vector(
+          columns.count, [&](std::size_t k, auto lanes) HWY_ATTR {
+            transform_result(block, tile, from + k, columns.first + k, lanes);
+          });
     }
   }
 
   template <class Lanes>
-  void transform_result(const Block& block, const Tile& tile, const float* from,
-                        std::size_t column, const Lanes& lanes) const noexcept {
+  void transform_result(const Block& block, const WinogradTile& tile,
+                        const float* from, std::size_t column,
+                        const Lanes& lanes) const noexcept {
     std::array<Vector, kResults> y;
     // 0 times what is finite is 0, and NaN times what is not.
     Vector is_finite = broadcast(0.f);
@@ -367,27 +310,22 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   // The results of a tile as sums over its windows.
-  void sum_windows(const Block& block, const Tile& tile, std::size_t column,
+  void sum_windows(const Block& block, const WinogradTile& tile,
+                   std::size_t column,
                    std::array<Vector, kResults>& y) const noexcept {
     const auto* w =
         static_cast<const float*>(block.buffers.inputs[of_.weights]);
     y.fill(broadcast(0.f));
     std::size_t channel = 0;
     for (std::size_t i = 0; i < of_.images.size(); ++i) {
-      const auto* x =
-          static_cast<const float*>(block.buffers.inputs[of_.images[i]]);
+      const float* x = image(block, i);
       for (std::size_t c = 0; c < image_channels_[i]; ++c, ++channel) {
         for (std::size_t tap = 0; tap < kTaps; ++tap) {
           const Vector weights = weights_at(w, tap, channel, column);
           for (std::size_t r = 0; r < kResults; ++r) {
-            const std::size_t row =
-                r / kWinogradResults + tap / kWinogradWindow;
-            const std::size_t pixel = row * kWinogradPoints +
-                                      r % kWinogradResults +
-                                      tap % kWinogradWindow;
-            if (tile.pixels[pixel] < 0) continue;
-            const float value =
-                x[at(tile.pixels[pixel]) * image_channels_[i] + c];
+            const std::int64_t pixel = tile.pixels[pixel_of(r, tap)];
+            if (pixel < 0) continue;
+            const float value = x[at(pixel) * image_channels_[i] + c];
             y[r] = hn::MulAdd(broadcast(value), weights, y[r]);
           }
         }
@@ -396,7 +334,7 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   template <class Lanes>
-  void finish(const Block& block, const Tile& tile, std::size_t column,
+  void finish(const Block& block, const WinogradTile& tile, std::size_t column,
               const std::array<Vector, kResults>& y,
               const Lanes& lanes) const noexcept {
     const Vector zero = broadcast(0.f);
@@ -410,13 +348,8 @@ class WinogradConvolution final : public PreparedKernel {
                   : nullptr;
     auto* to = static_cast<float*>(block.buffers.outputs[0]);
     for (std::size_t r = 0; r < kResults; ++r) {
-      const std::int64_t row =
-          tile.row + static_cast<std::int64_t>(r / kWinogradResults);
-      const std::int64_t c =
-          tile.column + static_cast<std::int64_t>(r % kWinogradResults);
-      if (row >= of_.y[1] || c >= of_.y[2]) continue;
-      const std::size_t pixel =
-          at((tile.image * of_.y[1] + row) * of_.y[2] + c) * columns_ + column;
+      if (tile.results[r] < 0) continue;
+      const std::size_t pixel = at(tile.results[r]) * columns_ + column;
       Vector sum = hn::Add(y[r], bias);
       if (added != nullptr) sum = hn::Add(sum, lanes.load(added + pixel));
       // NaN stays, as the second operand of a vector's maximum.
@@ -428,7 +361,7 @@ class WinogradConvolution final : public PreparedKernel {
   WinogradCall of_;
   std::vector<std::size_t> image_channels_;
   std::size_t channels_, columns_;  // of all images, and of the result
-  std::size_t tile_rows_, tile_columns_, tiles_;
+  WinogradTiles tiles_;
   std::size_t blocks_ = 1, parts_ = 1, slots_ = 1;
   std::vector<float> zeros_;  // a pixel outside of the image
   std::shared_ptr<const Tensor> packed_;
@@ -491,32 +424,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace weft {
 namespace {
-
-// With fewer channels, transforms would take longer than the products.
-constexpr Dim kLeastChannels = 8;
-
-std::optional<std::string> winograd_declines(const OpCall& call,
-                                             const Shape& window) {
-  for (const TensorType& type : call.inputs) {
-    if (type.dtype != DType::kF32) {
-      return fmt::format("computes in f32, not in {}", to_string(type.dtype));
-    }
-    if (type.shape.num_elements() == 0) return "an operand is empty";
-  }
-  if (call.outputs[0].shape.num_elements() == 0) return "the result is empty";
-  if (window[0] != 3 || window[1] != 3) return "is for windows of 3 x 3";
-  if (call.attributes.integers("strides") != Integers{1, 1} ||
-      call.attributes.integers("dilation") != Integers{1, 1}) {
-    return "takes windows of pixels beside each other, at each pixel";
-  }
-  if (call.attributes.integer("groups") != 1) {
-    return "is for windows that see all channels";
-  }
-  if (std::min(window[2], window[3]) < kLeastChannels) {
-    return fmt::format("pays from {} channels on", kLeastChannels);
-  }
-  return std::nullopt;
-}
 
 std::optional<std::string> conv_declines(const OpCall& call) {
   return winograd_declines(call, call.input(1).shape);

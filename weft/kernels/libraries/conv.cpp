@@ -109,7 +109,8 @@ void register_library_conv(KernelRegistry& kernels) {
                .name = "onednn:convolution",
                .rank = 10,
                .declines = conv_declines,
-               .prepare = prepare_weight_gradient});
+               .prepare = prepare_weight_gradient,
+               .competes = true});
 }
 
 }  // namespace weft

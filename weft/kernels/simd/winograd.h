@@ -50,11 +50,13 @@ HWY_INLINE void winograd_image(const Vector* x, Vector* at_points) {
   at_points[5] = hn::NegMulAdd(squares, x[3], hn::Add(x[1], x[5]));
 }
 
-// The weights at the six points: 1, p and p squared, over the product of (p -
-// q) over all other finite points q.
+// One over the product of (p - q) over all finite points q but p, for p = a and
+// b. It is the same for -a and -b, and 1 for 0.
+inline constexpr float kOverA = 1 / (2 * kSquareA * (kSquareA - kSquareB));
+inline constexpr float kOverB = 1 / (2 * kSquareB * (kSquareB - kSquareA));
+
+// The weights at the six points: 1, p and p squared, over that product.
 HWY_INLINE void winograd_weights(const Vector* w, Vector* at_points) {
-  constexpr float kOverA = 1 / (2 * kSquareA * (kSquareA - kSquareB));
-  constexpr float kOverB = 1 / (2 * kSquareB * (kSquareB - kSquareA));
   const auto pair = [&](float point, float over, Vector* to) HWY_ATTR {
     const Vector even = hn::Mul(
         broadcast(over), hn::MulAdd(broadcast(point * point), w[2], w[0]));
@@ -68,6 +70,11 @@ HWY_INLINE void winograd_weights(const Vector* w, Vector* at_points) {
   at_points[5] = w[2];
 }
 
+// x of_x + y of_y.
+HWY_INLINE Vector winograd_sum(float x, Vector of_x, float y, Vector of_y) {
+  return hn::MulAdd(broadcast(x), of_x, hn::Mul(broadcast(y), of_y));
+}
+
 // Four results of products at the six points: row i of the matrix has the i-th
 // powers of the points.
 HWY_INLINE void winograd_results(const Vector* at_points, Vector* y) {
@@ -75,14 +82,39 @@ HWY_INLINE void winograd_results(const Vector* at_points, Vector* y) {
   const Vector odd_a = hn::Sub(at_points[1], at_points[2]);
   const Vector even_b = hn::Add(at_points[3], at_points[4]);
   const Vector odd_b = hn::Sub(at_points[3], at_points[4]);
-  const auto sum = [](float a, Vector of_a, float b, Vector of_b) HWY_ATTR {
-    return hn::MulAdd(broadcast(a), of_a, hn::Mul(broadcast(b), of_b));
-  };
   y[0] = hn::Add(at_points[0], hn::Add(even_a, even_b));
-  y[1] = sum(kPointA, odd_a, kPointB, odd_b);
-  y[2] = sum(kSquareA, even_a, kSquareB, even_b);
-  y[3] = hn::Add(at_points[5],
-                 sum(kPointA * kSquareA, odd_a, kPointB * kSquareB, odd_b));
+  y[1] = winograd_sum(kPointA, odd_a, kPointB, odd_b);
+  y[2] = winograd_sum(kSquareA, even_a, kSquareB, even_b);
+  y[3] = hn::Add(at_points[5], winograd_sum(kPointA * kSquareA, odd_a,
+                                            kPointB * kSquareB, odd_b));
+}
+
+// The transpose of winograd_results(): gradients of four results at the points.
+HWY_INLINE void winograd_results_gradient(const Vector* dy, Vector* at_points) {
+  const auto pair = [&](float point, Vector* to) HWY_ATTR {
+    const float square = point * point;
+    const Vector even = hn::MulAdd(broadcast(square), dy[2], dy[0]);
+    const Vector odd = winograd_sum(point, dy[1], point * square, dy[3]);
+    to[0] = hn::Add(even, odd);
+    to[1] = hn::Sub(even, odd);
+  };
+  at_points[0] = dy[0];
+  pair(kPointA, at_points + 1);
+  pair(kPointB, at_points + 3);
+  at_points[5] = dy[3];
+}
+
+// The transpose of winograd_weights(): gradients at the points as those of
+// three weights.
+HWY_INLINE void winograd_weights_gradient(const Vector* at_points, Vector* dw) {
+  const Vector even_a = hn::Add(at_points[1], at_points[2]);
+  const Vector odd_a = hn::Sub(at_points[1], at_points[2]);
+  const Vector even_b = hn::Add(at_points[3], at_points[4]);
+  const Vector odd_b = hn::Sub(at_points[3], at_points[4]);
+  dw[0] = hn::Add(at_points[0], winograd_sum(kOverA, even_a, kOverB, even_b));
+  dw[1] = winograd_sum(kOverA * kPointA, odd_a, kOverB * kPointB, odd_b);
+  dw[2] = hn::Add(at_points[5], winograd_sum(kOverA * kSquareA, even_a,
+                                             kOverB * kSquareB, even_b));
 }
 
 // A transform of the columns and then of the rows of a square of kFrom x kFrom

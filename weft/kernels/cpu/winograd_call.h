@@ -1,0 +1,41 @@
+// Which convolutions Winograd's filtering takes (kernels/simd/winograd.h).
+//
+// Threads: pure functions.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "weft/graph/op.h"
+
+namespace weft {
+
+// Why it does not take the call of a convolution or of one of its gradients,
+// whose weights have the shape `window` (HWIO); nothing if it does.
+inline std::optional<std::string> winograd_declines(const OpCall& call,
+                                                    const Shape& window) {
+  // With fewer channels, transforms would take longer than the products.
+  constexpr Dim kLeastChannels = 8;
+  for (const TensorType& type : call.inputs) {
+    if (type.dtype != DType::kF32) {
+      return fmt::format("computes in f32, not in {}", to_string(type.dtype));
+    }
+    if (type.shape.num_elements() == 0) return "an operand is empty";
+  }
+  if (call.outputs[0].shape.num_elements() == 0) return "the result is empty";
+  if (window[0] != 3 || window[1] != 3) return "is for windows of 3 x 3";
+  if (call.attributes.integers("strides") != Integers{1, 1} ||
+      call.attributes.integers("dilation") != Integers{1, 1}) {
+    return "takes windows of pixels beside each other, at each pixel";
+  }
+  if (call.attributes.integer("groups") != 1) {
+    return "is for windows that see all channels";
+  }
+  if (std::min(window[2], window[3]) < kLeastChannels) {
+    return fmt::format("pays from {} channels on", kLeastChannels);
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft
