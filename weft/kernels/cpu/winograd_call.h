@@ -24,13 +24,13 @@ inline std::optional<std::string> winograd_declines(const OpCall& call,
     if (type.shape.num_elements() == 0) return "an operand is empty";
   }
   if (call.outputs[0].shape.num_elements() == 0) return "the result is empty";
+  if (call.attributes.integer("groups") != 1) {
+    return "is for windows that see all channels";
+  }
   if (window[0] != 3 || window[1] != 3) return "is for windows of 3 x 3";
   if (call.attributes.integers("strides") != Integers{1, 1} ||
       call.attributes.integers("dilation") != Integers{1, 1}) {
     return "takes windows of pixels beside each other, at each pixel";
-  }
-  if (call.attributes.integer("groups") != 1) {
-    return "is for windows that see all channels";
   }
   if (std::min(window[2], window[3]) < kLeastChannels) {
     return fmt::format("pays from {} channels on", kLeastChannels);

@@ -18,18 +18,16 @@
 #include <algorithm>
 #include <array>
 #include <hwy/foreach_target.h>
-#include <numeric>
 #include <optional>
 
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
-#include "weft/graph/kernel.h"
 #include "weft/graph/shared_packing.h"
+#include "weft/kernels/cpu/convolution_tail.h"
 #include "weft/kernels/cpu/winograd_call.h"
 #include "weft/kernels/cpu/winograd_tiles.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/tile_product.h"
-#include "weft/ops/support/convolution_parts.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -51,37 +49,29 @@ constexpr std::size_t kColumns = 64;
 // The images of a block take so much at all points, a part of the second-level
 // cache.
 constexpr std::size_t kBlockBytes = 256 << 10;
-// Which input is what, and where windows lie: result (r, c) sees the pixels
-// from (r - top, c - left) on.
-struct WinogradCall {
-  std::vector<std::size_t> images;  // beside each other in their channels
-  std::size_t weights;
-  std::optional<std::size_t> bias, added;
-  Shape x, y;
-  std::int64_t top, left;
-  bool is_relu = false;
-  // The weights are those of the convolution that this one is the gradient of:
-  // their channels are exchanged, their taps run backwards.
-  bool is_gradient = false;
-};
 
 class WinogradConvolution final : public PreparedKernel {
  public:
-  WinogradConvolution(const OpCall& call, WinogradCall of)
+  // A gradient is computed as a convolution whose weights are those of the
+  // forward one, with exchanged channels and with taps that run backwards.
+  WinogradConvolution(const OpCall& call, ConvolutionCall of, std::int64_t top,
+                      std::int64_t left, bool is_gradient)
       : of_(std::move(of)),
-        channels_(at(of_.x[3])),
-        columns_(at(of_.y[3])),
-        tiles_(of_.x, of_.y, of_.top, of_.left),
-        zeros_(channels_, 0.f) {
+        is_gradient_(is_gradient),
+        columns_(at(call.outputs[0].shape[3])),
+        tiles_(call.input(of_.images[0]).shape, call.outputs[0].shape, top,
+               left) {
     for (const std::size_t i : of_.images) {
       image_channels_.push_back(at(call.input(i).shape[3]));
+      channels_ += image_channels_.back();
     }
+    zeros_.assign(channels_, 0.f);
     share_out(call.op.cost()(call).flops);
     if (const Tensor* known = call.known_input(of_.weights)) {
       packed_ = shared_packing(
           *known,
-          fmt::format("winograd {} {} {}", kLanes, kColumns,
-                      of_.is_gradient ? "gradient" : ""),
+          fmt::format("winograd {} {} {} {} {}", kLanes, kColumns, channels_,
+                      columns_, is_gradient_ ? "gradient" : ""),
           [&] {
             Tensor packed =
                 Tensor::zeros({DType::kF32, {static_cast<Dim>(packed_size())}});
@@ -219,7 +209,7 @@ class WinogradConvolution final : public PreparedKernel {
   Vector weights_at(const float* w, std::size_t tap, std::size_t channel,
                     std::size_t column) const noexcept {
     const std::size_t count = std::min(kLanes, columns_ - column);
-    if (of_.is_gradient) {
+    if (is_gradient_) {
       std::array<float, kLanes> lanes{};
       const float* from =
           w + ((kTaps - 1 - tap) * columns_ + column) * channels_ + channel;
@@ -337,67 +327,29 @@ class WinogradConvolution final : public PreparedKernel {
   void finish(const Block& block, const WinogradTile& tile, std::size_t column,
               const std::array<Vector, kResults>& y,
               const Lanes& lanes) const noexcept {
-    const Vector zero = broadcast(0.f);
-    Vector bias = zero;
-    if (of_.bias) {
-      bias = lanes.load(
-          static_cast<const float*>(block.buffers.inputs[*of_.bias]) + column);
-    }
-    const auto* added =
-        of_.added ? static_cast<const float*>(block.buffers.inputs[*of_.added])
-                  : nullptr;
-    auto* to = static_cast<float*>(block.buffers.outputs[0]);
+    const ConvolutionTail tail(of_, block.buffers, column, lanes);
     for (std::size_t r = 0; r < kResults; ++r) {
       if (tile.results[r] < 0) continue;
-      const std::size_t pixel = at(tile.results[r]) * columns_ + column;
-      Vector sum = hn::Add(y[r], bias);
-      if (added != nullptr) sum = hn::Add(sum, lanes.load(added + pixel));
-      // NaN stays, as the second operand of a vector's maximum.
-      if (of_.is_relu) sum = hn::Max(zero, sum);
-      lanes.store(sum, to + pixel);
+      tail.store(y[r], at(tile.results[r]) * columns_);
     }
   }
 
-  WinogradCall of_;
+  ConvolutionCall of_;
+  bool is_gradient_;
   std::vector<std::size_t> image_channels_;
-  std::size_t channels_, columns_;  // of all images, and of the result
+  std::size_t channels_ = 0;  // of all images
+  std::size_t columns_;       // channels of the result
   WinogradTiles tiles_;
   std::size_t blocks_ = 1, parts_ = 1, slots_ = 1;
   std::vector<float> zeros_;  // a pixel outside of the image
   std::shared_ptr<const Tensor> packed_;
 };
 
-// Inputs `images` are beside each other, the weights follow the last of them,
-// and a bias may follow these.
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call,
-                                        const std::vector<std::size_t>& images,
-                                        std::optional<std::size_t> added) {
-  const std::size_t weights = images.back() + 1;
+template <auto kCallOf>
+std::unique_ptr<PreparedKernel> prepare_winograd(const OpCall& call) {
   const Integers& padding = call.attributes.integers("padding");
-  WinogradCall of{.images = images,
-                  .weights = weights,
-                  .bias = {},
-                  .added = added,
-                  .x = call.input(images[0]).shape,
-                  .y = call.outputs[0].shape,
-                  .top = padding[0],
-                  .left = padding[2]};
-  of.x[3] = call.input(weights).shape[2];
-  if (call.has_input(weights + 1)) of.bias = weights + 1;
-  of.is_relu = call.attributes.text("activation") == "relu";
-  return std::make_unique<WinogradConvolution>(call, std::move(of));
-}
-
-std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
-  return prepare(call, {0}, {});
-}
-std::unique_ptr<PreparedKernel> prepare_onto(const OpCall& call) {
-  return prepare(call, {1}, 0);
-}
-std::unique_ptr<PreparedKernel> prepare_parts(const OpCall& call) {
-  std::vector<std::size_t> images(ConvolutionParts(call).count());
-  std::iota(images.begin(), images.end(), std::size_t{0});
-  return prepare(call, images, {});
+  return std::make_unique<WinogradConvolution>(call, kCallOf(call), padding[0],
+                                               padding[2], false);
 }
 
 // A convolution of dy: result r of the forward one sees pixel r - p + t by tap
@@ -405,16 +357,10 @@ std::unique_ptr<PreparedKernel> prepare_parts(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
   const Integers& padding = call.attributes.integers("padding");
   constexpr auto kLast = static_cast<std::int64_t>(kWinogradWindow) - 1;
-  return std::make_unique<WinogradConvolution>(
-      call, WinogradCall{.images = {0},
-                         .weights = 1,
-                         .bias = {},
-                         .added = {},
-                         .x = call.input(0).shape,
-                         .y = call.outputs[0].shape,
-                         .top = kLast - padding[0],
-                         .left = kLast - padding[2],
-                         .is_gradient = true});
+  const ConvolutionCall of{
+      .images = {0}, .weights = 1, .bias = {}, .added = {}, .is_relu = false};
+  return std::make_unique<WinogradConvolution>(call, of, kLast - padding[0],
+                                               kLast - padding[2], true);
 }
 
 }  // namespace
@@ -425,14 +371,12 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 namespace {
 
-std::optional<std::string> conv_declines(const OpCall& call) {
+template <auto kCallOf>
+std::optional<std::string> declines(const OpCall& call) {
+  return winograd_declines(call, call.input(kCallOf(call).weights).shape);
+}
+std::optional<std::string> gradient_declines(const OpCall& call) {
   return winograd_declines(call, call.input(1).shape);
-}
-std::optional<std::string> onto_declines(const OpCall& call) {
-  return winograd_declines(call, call.input(2).shape);
-}
-std::optional<std::string> parts_declines(const OpCall& call) {
-  return winograd_declines(call, ConvolutionParts(call).weights().shape);
 }
 
 }  // namespace
@@ -449,11 +393,13 @@ void register_cpu_winograd_conv(KernelRegistry& kernels) {
                  .in_place = in_place,
                  .competes = true});
   };
-  add("conv2d", conv_declines, WEFT_FOR_MACHINE(prepare_conv), false);
-  add("conv2d_onto", onto_declines, WEFT_FOR_MACHINE(prepare_onto), true);
-  add("conv2d_of_parts", parts_declines, WEFT_FOR_MACHINE(prepare_parts),
-      false);
-  add("conv2d_input_gradient", conv_declines,
+  add("conv2d", declines<convolution>,
+      WEFT_FOR_MACHINE(prepare_winograd<convolution>), false);
+  add("conv2d_onto", declines<convolution_onto>,
+      WEFT_FOR_MACHINE(prepare_winograd<convolution_onto>), true);
+  add("conv2d_of_parts", declines<convolution_of_parts>,
+      WEFT_FOR_MACHINE(prepare_winograd<convolution_of_parts>), false);
+  add("conv2d_input_gradient", gradient_declines,
       WEFT_FOR_MACHINE(prepare_input_gradient), false);
 }
 
