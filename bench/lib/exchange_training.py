@@ -68,8 +68,16 @@ def race_profile(where: Setting, bar: Bar) -> dict:
                           "train.epochs=1", "--json", "--out", folder, *more)
         return report["seconds"]
 
-    pairs = [(seconds("--profile", "--set", "trace.steps=0"), seconds())
-             for _ in range(where.pairs)]
+    def pair(number: int) -> tuple[float, float]:
+        profiled = ("--profile", "--set", "trace.steps=0")
+        # Each comes first as often, so that a machine that slows down, as one
+        # that grows warm does, slows both.
+        if number % 2:
+            plain = seconds()
+            return seconds(*profiled), plain
+        return seconds(*profiled), seconds()
+
+    pairs = [pair(number) for number in range(where.pairs)]
     ratios = sorted(ours / plain for ours, plain in pairs)
     return {bar.name: {
         "ours": median(ours for ours, _ in pairs),

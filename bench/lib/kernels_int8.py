@@ -16,32 +16,41 @@ FORMS = {"product": ("product 1024³", 40),
          "pixel-conv": ("convolution 1 × 1, 16 × 28² × 128 to 512", 40),
          "conv-layer": ("convolution layer 3 × 3, 16 × 28² × 128", 20)}
 LEAST = 2.0  # where there are instructions for it
+# Where f32 has an algorithm of fewer multiplications, Winograd's, which small
+# integers are too short for.
+FEWER = ("conv", "conv-layer")
 
 
 def benches(where: Setting) -> list[Bench]:
     found = [bench(where, form, dtype)
              for form in FORMS for dtype in ("u8", "i8")]
+    found += [bench(where, form, dtype, by_sums=True)
+              for form in FEWER for dtype in ("u8", "i8")]
     # Without those instructions the same products are exact, not fast.
     return found + [bench(where, form, "u8", "avx2") for form in FORMS]
 
 
-def bench(where: Setting, form: str, dtype: str, cap: str = "") -> Bench:
+def bench(where: Setting, form: str, dtype: str, cap: str = "",
+          by_sums: bool = False) -> Bench:
     name = f"{FORMS[form][0]}: {dtype} × i8 over f32"
+    name += " by as many multiplications" if by_sums else ""
     least = None if cap or form == "row" else LEAST
     bar = Bar(name + (f" on {cap}" if cap else ""), "op/s", least)
-    return Bench((bar,), partial(race_dtypes, where, form, dtype, cap, bar),
-                 cap or None)
+    settings = [f"WEFT_CPU={cap}"] if cap else []
+    # A choice by rank convolves by sums of all products.
+    of_f32 = [*settings, "WEFT_KERNELS=ranked"] if by_sums else settings
+    return Bench((bar,), partial(race_dtypes, where, form, dtype, settings,
+                                 of_f32, bar), cap or None)
 
 
-def race_dtypes(where: Setting, form: str, dtype: str, cap: str,
-                bar: Bar) -> dict:
-    def side(dtype: str) -> Worker:
+def race_dtypes(where: Setting, form: str, dtype: str, settings: list[str],
+                of_f32: list[str], bar: Bar) -> dict:
+    def side(dtype: str, settings: list[str]) -> Worker:
         command = [where.worker, "integer", form, "--dtype", dtype, "--steps",
                    FORMS[form][1], "--threads", where.threads]
-        prefix = ["env", f"WEFT_CPU={cap}"] if cap else []
-        return Worker(prefix + command, where.threads)
+        return Worker(["env", *settings, *command], where.threads)
 
-    with side(dtype) as ours, side("f32") as plain:
+    with side(dtype, settings) as ours, side("f32", of_f32) as plain:
         result = race(ours, plain, where.pairs)
     return {bar.name: {"ours": result.ours, "peer": result.peer,
                        "peer_name": "f32", "ratio": result.ratio,

@@ -3,8 +3,8 @@
 // a model of images of S x S pixels, or `sru` or `lstm-gates`, S wide, of 20
 // steps with a product for each gate. With `--whole 1` it is not split into
 // parts. Requests: `report`, with the operations
-// of a run as they stand in the network; `run start`, `run greedy` and `run`,
-// which is the last.
+// of a run as they stand in the network, 3 x 3 windows by a quarter of the
+// multiplications; `run start`, `run greedy` and `run`, which is the last.
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 
@@ -135,13 +135,26 @@ Network build(const WorkerOptions& options) {
   return build_images(options);
 }
 
+// Whether its multiplications can be a quarter of what sums of windows take
+// (kernels/simd/winograd.h), whether or not they are here.
+bool is_winograds(const Function& function, const Node& node) {
+  if (node.op->name() != "conv2d") return false;
+  const Shape& window = function.input_types(node)[1].shape;
+  return window[0] == 3 && window[1] == 3 &&
+         node.attributes.integer("groups") == 1 &&
+         node.attributes.integers("strides") == Integers{1, 1} &&
+         node.attributes.integers("dilation") == Integers{1, 1};
+}
+
+// The least operations that any kernel of ours takes for the network.
 double flops_of(const Function& function) {
   double flops = 0;
   for (const Node& node : function.nodes()) {
     const auto inputs = function.input_types(node);
     const auto outputs = function.output_types(node);
-    flops +=
+    const double taken =
         node.op->cost()({*node.op, inputs, node.attributes, outputs}).flops;
+    flops += is_winograds(function, node) ? taken / 4 : taken;
   }
   return flops;
 }
