@@ -1,5 +1,6 @@
 // Winograd's convolutions: tiles that hang over each edge, all channels, what
 // joins the results, and values that are not finite.
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -11,9 +12,24 @@ namespace {
 constexpr const char* kKernel = "simd:winograd";
 constexpr double kTolerance = 1e-5;
 
-OpSample sample(const Shape& x, Dim columns, Integers padding) {
-  return {{{{DType::kF32, x}}, {{DType::kF32, {3, 3, x[3], columns}}}},
+struct Window {
+  Dim rows, columns;
+};
+constexpr std::array<Window, 6> kWindows = {
+    {{3, 3}, {5, 5}, {1, 3}, {3, 1}, {1, 5}, {5, 1}}};
+
+OpSample sample(const Shape& x, Dim columns, Integers padding,
+                Window window = {3, 3}) {
+  return {{{{DType::kF32, x}},
+           {{DType::kF32, {window.rows, window.columns, x[3], columns}}}},
           {{"padding", padding}}};
+}
+
+bool has_results(const OpSample& of, Window window) {
+  const Shape& x = of.inputs[0].type.shape;
+  const Integers& padding = of.attributes.integers("padding");
+  return x[1] + padding[0] + padding[1] >= window.rows &&
+         x[2] + padding[2] + padding[3] >= window.columns;
 }
 
 TEST(WinogradKernel, AgreesAtAllEdges) {
@@ -21,8 +37,13 @@ TEST(WinogradKernel, AgreesAtAllEdges) {
     for (const Dim columns : {3, 4, 8, 9}) {
       for (const Integers& padding :
            {Integers{1, 1, 1, 1}, Integers{2, 1, 0, 1}, Integers{3, 4, 1, 3}}) {
-        const OpSample each = sample({2, rows, columns, 16}, 16, padding);
-        EXPECT_TRUE(agrees_with_reference("conv2d", kKernel, each, kTolerance));
+        for (const Window& window : kWindows) {
+          const OpSample each =
+              sample({2, rows, columns, 16}, 16, padding, window);
+          if (!has_results(each, window)) continue;
+          EXPECT_TRUE(
+              agrees_with_reference("conv2d", kKernel, each, kTolerance));
+        }
       }
     }
   }
@@ -71,12 +92,14 @@ TEST(WinogradKernel, AgreesOnPartsOfAnImage) {
 TEST(WinogradKernel, IsTheGradientOfAnImage) {
   for (const Integers& padding :
        {Integers{1, 1, 1, 1}, Integers{0, 2, 1, 0}, Integers{3, 2, 4, 3}}) {
-    OpSample each = sample({2, 7, 9, 20}, 33, padding);
-    const Shape y = Call("conv2d", each).get().outputs[0].shape;
-    each.attributes.set("shape", each.inputs[0].type.shape);
-    each.inputs[0].type.shape = y;
-    EXPECT_TRUE(agrees_with_reference("conv2d_input_gradient", kKernel, each,
-                                      kTolerance));
+    for (const Window& window : kWindows) {
+      OpSample each = sample({2, 7, 9, 20}, 33, padding, window);
+      const Shape y = Call("conv2d", each).get().outputs[0].shape;
+      each.attributes.set("shape", each.inputs[0].type.shape);
+      each.inputs[0].type.shape = y;
+      EXPECT_TRUE(agrees_with_reference("conv2d_input_gradient", kKernel, each,
+                                        kTolerance));
+    }
   }
 }
 
@@ -90,7 +113,9 @@ TEST(WinogradKernel, IsTheGradientOfWeights) {
   };
   for (const Integers& padding :
        {Integers{1, 1, 1, 1}, Integers{0, 2, 1, 0}, Integers{3, 2, 4, 3}}) {
-    EXPECT_TRUE(agrees(sample({2, 7, 9, 20}, 33, padding)));
+    for (const Window& window : kWindows) {
+      EXPECT_TRUE(agrees(sample({2, 7, 9, 20}, 33, padding, window)));
+    }
   }
   // Several groups of tiles, chunks of columns and blocks in a group.
   EXPECT_TRUE(agrees(sample({40, 9, 10, 17}, 80, {1, 1, 1, 1})));
@@ -168,8 +193,8 @@ TEST(WinogradKernel, SaysWhyItDeclines) {
   EXPECT_EQ(reason(sample({1, 9, 9, 4}, 16, {0, 0, 0, 0})),
             "pays from 8 channels on");
   each = sample({1, 9, 9, 16}, 16, {0, 0, 0, 0});
-  each.inputs[1].type.shape = {3, 1, 16, 16};
-  EXPECT_EQ(reason(each), "is for windows of 3 x 3");
+  each.inputs[1].type.shape = {3, 5, 16, 16};
+  EXPECT_EQ(reason(each), "is for windows of 3 or 5 along one axis or both");
 }
 
 }  // namespace

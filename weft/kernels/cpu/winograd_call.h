@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -27,7 +28,14 @@ inline std::optional<std::string> winograd_declines(const OpCall& call,
   if (call.attributes.integer("groups") != 1) {
     return "is for windows that see all channels";
   }
-  if (window[0] != 3 || window[1] != 3) return "is for windows of 3 x 3";
+  // With longer ones, points would be so many or so large that results round
+  // much more coarsely.
+  constexpr std::array<std::array<Dim, 2>, 6> kWindows = {
+      {{3, 3}, {5, 5}, {1, 3}, {3, 1}, {1, 5}, {5, 1}}};
+  if (std::ranges::find(kWindows, std::array{window[0], window[1]}) ==
+      kWindows.end()) {
+    return "is for windows of 3 or 5 along one axis or both";
+  }
   if (call.attributes.integers("strides") != Integers{1, 1} ||
       call.attributes.integers("dilation") != Integers{1, 1}) {
     return "takes windows of pixels beside each other, at each pixel";

@@ -1,9 +1,9 @@
-// Convolutions of 3 x 3 windows by a quarter of the multiplications
-// (kernels/simd/winograd.h): at each of 36 points, a product of two matrices
-// stands for all windows of 4 x 4 results and all channels (Lavin and Gray,
-// 2016, algorithm 1). A thread has a block of tiles, which it transforms,
-// multiplies and transforms back within its cache; bias, another image and relu
-// join the results where they are.
+// Convolutions of 3 x 3 windows by a quarter of the multiplications, and those
+// of other small windows by fewer (kernels/simd/winograd.h): at each of 36
+// points, a product of two matrices stands for all tiles and all channels
+// (Lavin and Gray, 2016, algorithm 1). A thread has a block of tiles, which it
+// transforms, multiplies and transforms back within its cache; bias, another
+// image and relu join the results where they are.
 //
 // Rounding: about five times the error of sums, and relative to the largest
 // values under a tile, not under each window. What is not finite would spread
@@ -36,21 +36,21 @@ namespace {
 namespace hn = simd::hn;
 using simd::broadcast;
 using simd::kLanes;
-using simd::kWinogradPoints;
-using simd::kWinogradResults;
-using simd::kWinogradWindow;
 using simd::Vector;
 
-constexpr std::size_t kPoints = kWinogradSquare;
-constexpr std::size_t kResults = kWinogradTile;
-constexpr std::size_t kTaps = kWinogradTaps;
 // Channels of results that are computed at a time.
 constexpr std::size_t kColumns = 64;
 // The images of a block take so much at all points, a part of the second-level
 // cache.
 constexpr std::size_t kBlockBytes = 256 << 10;
 
+template <class Window>
 class WinogradConvolution final : public PreparedKernel {
+  static constexpr std::size_t kPoints = Window::kPoints;
+  static constexpr std::size_t kResults = Window::kResults;
+  static constexpr std::size_t kTaps = Window::kTaps;
+  using Tile = typename Window::Tile;
+
  public:
   // A gradient is computed as a convolution whose weights are those of the
   // forward one, with exchanged channels and with taps that run backwards.
@@ -70,8 +70,9 @@ class WinogradConvolution final : public PreparedKernel {
     if (const Tensor* known = call.known_input(of_.weights)) {
       packed_ = shared_packing(
           *known,
-          fmt::format("winograd {} {} {} {} {}", kLanes, kColumns, channels_,
-                      columns_, is_gradient_ ? "gradient" : ""),
+          fmt::format("winograd {} {} {} {} {} {}", Window::name(), kLanes,
+                      kColumns, channels_, columns_,
+                      is_gradient_ ? "gradient" : ""),
           [&] {
             Tensor packed =
                 Tensor::zeros({DType::kF32, {static_cast<Dim>(packed_size())}});
@@ -87,7 +88,7 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   std::string implementation() const override {
-    return packed_ ? "F(4 x 4, 3 x 3), packed once" : "F(4 x 4, 3 x 3)";
+    return Window::name() + (packed_ ? ", packed once" : "");
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
@@ -194,13 +195,13 @@ class WinogradConvolution final : public PreparedKernel {
   }
   void pack_vector(const float* w, std::size_t channel, std::size_t column,
                    float* to, std::size_t step) const noexcept {
-    simd::winograd_square<kWinogradWindow, kWinogradPoints>(
-        simd::winograd_weights,
+    simd::winograd_both_ways<simd::WinogradWeights<Window::kRows>,
+                             simd::WinogradWeights<Window::kColumns>>(
         [&](std::size_t i, std::size_t j) HWY_ATTR {
-          return weights_at(w, i * kWinogradWindow + j, channel, column);
+          return weights_at(w, i * Window::kColumns + j, channel, column);
         },
         [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
-          simd::store(v, to + (i * kWinogradPoints + j) * step);
+          simd::store(v, to + (i * Window::kPointColumns + j) * step);
         });
   }
 
@@ -236,10 +237,11 @@ class WinogradConvolution final : public PreparedKernel {
 
   void transform_images(const Block& block) const noexcept {
     for (std::size_t t = 0; t < block.count; ++t) {
-      const WinogradTile tile = tiles_[block.first + t];
+      const Tile tile = tiles_[block.first + t];
       float* to = block.scratch + t * channels_;
       for (std::size_t i = 0; i < of_.images.size(); ++i) {
-        winograd_at_points<kWinogradPoints, simd::winograd_image>(
+        winograd_at_points<simd::WinogradImage<Window::kRows>,
+                           simd::WinogradImage<Window::kColumns>>(
             image(block, i), tile.pixels.data(), image_channels_[i],
             image_channels_[i], zeros_.data(), to, image_step());
         to += image_channels_[i];
@@ -268,7 +270,7 @@ class WinogradConvolution final : public PreparedKernel {
   void transform_results(const Block& block,
                          const Columns& columns) const noexcept {
     for (std::size_t t = 0; t < block.count; ++t) {
-      const WinogradTile tile = tiles_[block.first + t];
+      const Tile tile = tiles_[block.first + t];
       const float* from = products(block) + t * columns.padded;
       for_each_channel_vector(
           columns.count, [&](std::size_t k, auto lanes) HWY_ATTR {
@@ -278,20 +280,20 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   template <class Lanes>
-  void transform_result(const Block& block, const WinogradTile& tile,
-                        const float* from, std::size_t column,
-                        const Lanes& lanes) const noexcept {
+  void transform_result(const Block& block, const Tile& tile, const float* from,
+                        std::size_t column, const Lanes& lanes) const noexcept {
     std::array<Vector, kResults> y;
     // 0 times what is finite is 0, and NaN times what is not.
     Vector is_finite = broadcast(0.f);
-    simd::winograd_square<kWinogradPoints, kWinogradResults>(
-        simd::winograd_results,
+    simd::winograd_both_ways<simd::WinogradOutput<Window::kRows>,
+                             simd::WinogradOutput<Window::kColumns>>(
         [&](std::size_t i, std::size_t j) HWY_ATTR {
-          return simd::load(from + (i * kWinogradPoints + j) * product_step());
+          return simd::load(from +
+                            (i * Window::kPointColumns + j) * product_step());
         },
         [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
           is_finite = hn::MulAdd(v, broadcast(0.f), is_finite);
-          y[i * kWinogradResults + j] = v;
+          y[i * Window::kResultColumns + j] = v;
         });
     if (!hn::AllFalse(simd::Floats(), hn::IsNaN(is_finite))) {
       sum_windows(block, tile, column, y);
@@ -300,8 +302,7 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   // The results of a tile as sums over its windows.
-  void sum_windows(const Block& block, const WinogradTile& tile,
-                   std::size_t column,
+  void sum_windows(const Block& block, const Tile& tile, std::size_t column,
                    std::array<Vector, kResults>& y) const noexcept {
     const auto* w =
         static_cast<const float*>(block.buffers.inputs[of_.weights]);
@@ -313,7 +314,7 @@ class WinogradConvolution final : public PreparedKernel {
         for (std::size_t tap = 0; tap < kTaps; ++tap) {
           const Vector weights = weights_at(w, tap, channel, column);
           for (std::size_t r = 0; r < kResults; ++r) {
-            const std::int64_t pixel = tile.pixels[pixel_of(r, tap)];
+            const std::int64_t pixel = tile.pixels[Window::pixel_of(r, tap)];
             if (pixel < 0) continue;
             const float value = x[at(pixel) * image_channels_[i] + c];
             y[r] = hn::MulAdd(broadcast(value), weights, y[r]);
@@ -324,7 +325,7 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   template <class Lanes>
-  void finish(const Block& block, const WinogradTile& tile, std::size_t column,
+  void finish(const Block& block, const Tile& tile, std::size_t column,
               const std::array<Vector, kResults>& y,
               const Lanes& lanes) const noexcept {
     const ConvolutionTail tail(of_, block.buffers, column, lanes);
@@ -339,7 +340,7 @@ class WinogradConvolution final : public PreparedKernel {
   std::vector<std::size_t> image_channels_;
   std::size_t channels_ = 0;  // of all images
   std::size_t columns_;       // channels of the result
-  WinogradTiles tiles_;
+  WinogradTiles<Window> tiles_;
   std::size_t blocks_ = 1, parts_ = 1, slots_ = 1;
   std::vector<float> zeros_;  // a pixel outside of the image
   std::shared_ptr<const Tensor> packed_;
@@ -347,20 +348,30 @@ class WinogradConvolution final : public PreparedKernel {
 
 template <auto kCallOf>
 std::unique_ptr<PreparedKernel> prepare_winograd(const OpCall& call) {
+  const ConvolutionCall of = kCallOf(call);
   const Integers& padding = call.attributes.integers("padding");
-  return std::make_unique<WinogradConvolution>(call, kCallOf(call), padding[0],
-                                               padding[2], false);
+  return for_winograd_window(
+      call.input(of.weights).shape,
+      [&]<class Window>() -> std::unique_ptr<PreparedKernel> {
+        return std::make_unique<WinogradConvolution<Window>>(
+            call, of, padding[0], padding[2], false);
+      });
 }
 
 // A convolution of dy: result r of the forward one sees pixel r - p + t by tap
-// t, so that pixel i meets dy at i + p - t, by tap 2 - t at i - (2 - p) + t.
+// t of n, so that pixel i meets dy at i + p - t, by tap n - 1 - t at i - (n - 1
+// - p) + t.
 std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
-  const Integers& padding = call.attributes.integers("padding");
-  constexpr auto kLast = static_cast<std::int64_t>(kWinogradWindow) - 1;
   const ConvolutionCall of{
       .images = {0}, .weights = 1, .bias = {}, .added = {}, .is_relu = false};
-  return std::make_unique<WinogradConvolution>(call, of, kLast - padding[0],
-                                               kLast - padding[2], true);
+  const Shape& window = call.input(1).shape;
+  const Integers& padding = call.attributes.integers("padding");
+  return for_winograd_window(
+      window, [&]<class Window>() -> std::unique_ptr<PreparedKernel> {
+        return std::make_unique<WinogradConvolution<Window>>(
+            call, of, window[0] - 1 - padding[0], window[1] - 1 - padding[2],
+            true);
+      });
 }
 
 }  // namespace

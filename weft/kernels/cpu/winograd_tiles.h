@@ -13,6 +13,8 @@
 #endif
 
 #include <array>
+#include <fmt/format.h>
+#include <string>
 
 #include "weft/base/index.h"
 #include "weft/kernels/simd/winograd.h"
@@ -21,12 +23,39 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 
-inline constexpr std::size_t kWinogradSquare =
-    simd::kWinogradPoints * simd::kWinogradPoints;
-inline constexpr std::size_t kWinogradTile =
-    simd::kWinogradResults * simd::kWinogradResults;
-inline constexpr std::size_t kWinogradTaps =
-    simd::kWinogradWindow * simd::kWinogradWindow;
+// A window, the points that stand for it, and the results of a tile.
+template <std::size_t kWindowRows, std::size_t kWindowColumns>
+struct WinogradWindow {
+  static constexpr std::size_t kRows = kWindowRows;
+  static constexpr std::size_t kColumns = kWindowColumns;
+  static constexpr std::size_t kTaps = kRows * kColumns;
+  static constexpr std::size_t kPointRows = simd::kWinogradPoints<kRows>;
+  static constexpr std::size_t kPointColumns = simd::kWinogradPoints<kColumns>;
+  static constexpr std::size_t kPoints = kPointRows * kPointColumns;
+  static constexpr std::size_t kResultRows = simd::kWinogradResults<kRows>;
+  static constexpr std::size_t kResultColumns =
+      simd::kWinogradResults<kColumns>;
+  static constexpr std::size_t kResults = kResultRows * kResultColumns;
+
+  // Pixels of the image under a tile, and its results, as numbers of pixels; -1
+  // is outside.
+  struct Tile {
+    std::array<std::int64_t, kPoints> pixels;
+    std::array<std::int64_t, kResults> results;
+  };
+
+  // The pixel that result r of a tile meets by a tap.
+  static std::size_t pixel_of(std::size_t r, std::size_t tap) {
+    return (r / kResultColumns + tap / kColumns) * kPointColumns +
+           r % kResultColumns + tap % kColumns;
+  }
+  // What that is in the literature: F(4 x 4, 3 x 3).
+  static std::string name() {
+    return fmt::format("F({} x {}, {} x {})", kResultRows, kResultColumns,
+                       kRows, kColumns);
+  }
+};
+
 // A line more between points keeps them off the same sets of a cache.
 inline constexpr std::size_t kWinogradApart = 16;
 // A thread is worth waking for so many flops.
@@ -36,22 +65,23 @@ inline std::size_t up_to_lanes(std::size_t count) {
   return (count + simd::kLanes - 1) / simd::kLanes * simd::kLanes;
 }
 
-// Pixels of the image under a tile, and its results, as numbers of pixels; -1
-// is outside.
-struct WinogradTile {
-  std::array<std::int64_t, kWinogradSquare> pixels;
-  std::array<std::int64_t, kWinogradTile> results;
-};
-
-// The pixel that result r of a tile meets by a tap.
-inline std::size_t pixel_of(std::size_t r, std::size_t tap) {
-  constexpr std::size_t kSide = simd::kWinogradResults;
-  constexpr std::size_t kWindow = simd::kWinogradWindow;
-  return (r / kSide + tap / kWindow) * simd::kWinogradPoints + r % kSide +
-         tap % kWindow;
+// make.template operator()<Window>() for the window of weights (HWIO) that
+// winograd_declines() takes.
+template <class Make>
+auto for_winograd_window(const Shape& weights, Make&& make) {
+  const auto is = [&](std::int64_t rows, std::int64_t columns) {
+    return weights[0] == rows && weights[1] == columns;
+  };
+  if (is(1, 3)) return make.template operator()<WinogradWindow<1, 3>>();
+  if (is(3, 1)) return make.template operator()<WinogradWindow<3, 1>>();
+  if (is(1, 5)) return make.template operator()<WinogradWindow<1, 5>>();
+  if (is(5, 1)) return make.template operator()<WinogradWindow<5, 1>>();
+  if (is(5, 5)) return make.template operator()<WinogradWindow<5, 5>>();
+  return make.template operator()<WinogradWindow<3, 3>>();
 }
 
 // Result (r, c) sees the pixels from (r - top, c - left) on.
+template <class Window>
 class WinogradTiles {
  public:
   WinogradTiles(const Shape& x, const Shape& y, std::int64_t top,
@@ -60,35 +90,38 @@ class WinogradTiles {
 
   std::size_t count() const { return at(y_[0]) * rows() * columns(); }
 
-  WinogradTile operator[](std::size_t index) const {
-    constexpr std::int64_t kSide = simd::kWinogradResults;
+  typename Window::Tile operator[](std::size_t index) const {
     const auto image = static_cast<std::int64_t>(index / (rows() * columns()));
-    const auto row =
-        static_cast<std::int64_t>(index / columns() % rows()) * kSide;
-    const auto column = static_cast<std::int64_t>(index % columns()) * kSide;
-    WinogradTile tile;
-    number(x_, image, row - top_, column - left_, simd::kWinogradPoints,
-           tile.pixels.data());
-    number(y_, image, row, column, kSide, tile.results.data());
+    const auto row = static_cast<std::int64_t>(index / columns() % rows() *
+                                               Window::kResultRows);
+    const auto column =
+        static_cast<std::int64_t>(index % columns() * Window::kResultColumns);
+    typename Window::Tile tile;
+    number<Window::kPointRows, Window::kPointColumns>(
+        x_, image, row - top_, column - left_, tile.pixels.data());
+    number<Window::kResultRows, Window::kResultColumns>(y_, image, row, column,
+                                                        tile.results.data());
     return tile;
   }
 
  private:
-  // The pixels of a square of `side` whose first one is (row, column).
+  // The pixels of a rectangle whose first one is (row, column).
+  template <std::int64_t kRows, std::int64_t kColumns>
   static void number(const Shape& of, std::int64_t image, std::int64_t row,
-                     std::int64_t column, std::int64_t side, std::int64_t* to) {
-    for (std::int64_t r = row; r < row + side; ++r) {
-      for (std::int64_t c = column; c < column + side; ++c) {
+                     std::int64_t column, std::int64_t* to) {
+    for (std::int64_t r = row; r < row + kRows; ++r) {
+      for (std::int64_t c = column; c < column + kColumns; ++c) {
         const bool is_inside = r >= 0 && r < of[1] && c >= 0 && c < of[2];
         *to++ = is_inside ? (image * of[1] + r) * of[2] + c : -1;
       }
     }
   }
 
-  std::size_t rows() const { return tiles_of(y_[1]); }
-  std::size_t columns() const { return tiles_of(y_[2]); }
-  static std::size_t tiles_of(std::int64_t side) {
-    return (at(side) + simd::kWinogradResults - 1) / simd::kWinogradResults;
+  std::size_t rows() const {
+    return (at(y_[1]) + Window::kResultRows - 1) / Window::kResultRows;
+  }
+  std::size_t columns() const {
+    return (at(y_[2]) + Window::kResultColumns - 1) / Window::kResultColumns;
   }
 
   Shape x_, y_;
@@ -105,24 +138,23 @@ HWY_INLINE void for_each_channel_vector(std::size_t count, Body&& body) {
   if (i < count) body(i, simd::SomeLanes<float>{count - i});
 }
 
-// Some channels of a square of kFrom x kFrom pixels of `x`, whose pixels are
-// `channels` wide, at all points: `to` + p * step + channel. Pixels outside are
-// 0, as is `zeros`, so many channels of it.
-template <std::size_t kFrom, auto kTransform>
+// Some channels of a rectangle of pixels of `x`, whose pixels are `channels`
+// wide, at all points: `to` + p * step + channel. Pixels outside are 0, as is
+// `zeros`, so many channels of it.
+template <class OfRows, class OfColumns>
 void winograd_at_points(const float* x, const std::int64_t* pixels,
                         std::size_t channels, std::size_t count,
                         const float* zeros, float* to, std::size_t step) {
-  std::array<const float*, kFrom * kFrom> from;
+  std::array<const float*, OfRows::kFrom * OfColumns::kFrom> from;
   for (std::size_t i = 0; i < from.size(); ++i) {
     from[i] = pixels[i] < 0 ? zeros : x + at(pixels[i]) * channels;
   }
   for_each_channel_vector(count, [&](std::size_t c, auto lanes) HWY_ATTR {
-    simd::winograd_square<kFrom, simd::kWinogradPoints>(
-        kTransform,
+    simd::winograd_both_ways<OfRows, OfColumns>(
         [&](std::size_t i, std::size_t j)
-            HWY_ATTR { return lanes.load(from[i * kFrom + j] + c); },
+            HWY_ATTR { return lanes.load(from[i * OfColumns::kFrom + j] + c); },
         [&](std::size_t i, std::size_t j, simd::Vector v) HWY_ATTR {
-          lanes.store(v, to + (i * simd::kWinogradPoints + j) * step + c);
+          lanes.store(v, to + (i * OfColumns::kTo + j) * step + c);
         });
   });
 }

@@ -1,4 +1,4 @@
-// Gradients of weights of 3 x 3 by a quarter of the multiplications, as
+// Gradients of weights of small windows by fewer multiplications, as
 // convolutions have them (winograd_conv.cpp): that of G w is, at each point,
 // the product of the image there and of the results' gradients there, summed
 // over all tiles; the transpose of G makes weights of it.
@@ -28,12 +28,8 @@ namespace {
 namespace hn = simd::hn;
 using simd::broadcast;
 using simd::kLanes;
-using simd::kWinogradPoints;
-using simd::kWinogradResults;
-using simd::kWinogradWindow;
 using simd::Vector;
 
-constexpr std::size_t kPoints = kWinogradSquare;
 // Tiles that are transformed before they are multiplied.
 constexpr std::size_t kBlockTiles = 32;
 // A group has so many tiles, that adding up groups is little beside its
@@ -44,7 +40,12 @@ constexpr std::size_t kSumsBytes = 16 << 20;
 // Output channels that a task has.
 constexpr std::size_t kColumns = 64;
 
+template <class Window>
 class WinogradWeightGradient final : public PreparedKernel {
+  static constexpr std::size_t kPoints = Window::kPoints;
+  static constexpr std::size_t kTaps = Window::kTaps;
+  using Tile = typename Window::Tile;
+
  public:
   explicit WinogradWeightGradient(const OpCall& call)
       : channels_(at(call.input(0).shape[3])),
@@ -68,7 +69,7 @@ class WinogradWeightGradient final : public PreparedKernel {
     return sizeof(float) *
            (groups_ * kPoints * sums_step() + slots_ * slot_size());
   }
-  std::string implementation() const override { return "F(4 x 4, 3 x 3)"; }
+  std::string implementation() const override { return Window::name(); }
 
   void run(const KernelBuffers& buffers) noexcept override {
     const Operands of{static_cast<const float*>(buffers.inputs[0]),
@@ -130,11 +131,13 @@ class WinogradWeightGradient final : public PreparedKernel {
     for (std::size_t t = first; t < end; t += kBlockTiles) {
       const std::size_t tiles = std::min(kBlockTiles, end - t);
       for (std::size_t i = 0; i < tiles; ++i) {
-        const WinogradTile tile = tiles_[t + i];
-        winograd_at_points<kWinogradPoints, simd::winograd_image>(
+        const Tile tile = tiles_[t + i];
+        winograd_at_points<simd::WinogradImage<Window::kRows>,
+                           simd::WinogradImage<Window::kColumns>>(
             of.x, tile.pixels.data(), channels_, channels_, zeros_.data(),
             room + i * channels_, image_step());
-        winograd_at_points<kWinogradResults, simd::winograd_results_gradient>(
+        winograd_at_points<simd::WinogradOutputGradient<Window::kRows>,
+                           simd::WinogradOutputGradient<Window::kColumns>>(
             of.dy + column, tile.results.data(), columns_, count, zeros_.data(),
             gradients + i * padded, gradient_step());
       }
@@ -152,14 +155,15 @@ class WinogradWeightGradient final : public PreparedKernel {
   // The gradients of one input channel's weights.
   void finish_channel(const Operands& of, std::size_t channel) const noexcept {
     for_each_channel_vector(columns_, [&](std::size_t k, auto lanes) HWY_ATTR {
-      std::array<Vector, kWinogradTaps> dw;
+      std::array<Vector, kTaps> dw;
       // 0 times what is finite is 0, and NaN times what is not.
       Vector is_finite = broadcast(0.f);
       const float* from = of.sums + channel * up_to_lanes(columns_) + k;
-      simd::winograd_square<kWinogradPoints, kWinogradWindow>(
-          simd::winograd_weights_gradient,
+      simd::winograd_both_ways<simd::WinogradWeightsGradient<Window::kRows>,
+                               simd::WinogradWeightsGradient<Window::kColumns>>(
           [&](std::size_t i, std::size_t j) HWY_ATTR {
-            const float* each = from + (i * kWinogradPoints + j) * sums_step();
+            const float* each =
+                from + (i * Window::kPointColumns + j) * sums_step();
             Vector sum = lanes.load(each);
             for (std::size_t g = 1; g < groups_; ++g) {
               each += kPoints * sums_step();
@@ -169,12 +173,12 @@ class WinogradWeightGradient final : public PreparedKernel {
           },
           [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
             is_finite = hn::MulAdd(v, broadcast(0.f), is_finite);
-            dw[i * kWinogradWindow + j] = v;
+            dw[i * Window::kColumns + j] = v;
           });
       if (!hn::AllFalse(simd::Floats(), hn::IsNaN(is_finite))) {
         sum_windows(of, channel, k, lanes, dw);
       }
-      for (std::size_t tap = 0; tap < kWinogradTaps; ++tap) {
+      for (std::size_t tap = 0; tap < kTaps; ++tap) {
         lanes.store(dw[tap],
                     of.dw + (tap * channels_ + channel) * columns_ + k);
       }
@@ -185,16 +189,16 @@ class WinogradWeightGradient final : public PreparedKernel {
   template <class Lanes>
   void sum_windows(const Operands& of, std::size_t channel, std::size_t column,
                    const Lanes& lanes,
-                   std::array<Vector, kWinogradTaps>& dw) const noexcept {
+                   std::array<Vector, kTaps>& dw) const noexcept {
     dw.fill(broadcast(0.f));
     for (std::size_t t = 0; t < tiles_.count(); ++t) {
-      const WinogradTile tile = tiles_[t];
-      for (std::size_t r = 0; r < kWinogradTile; ++r) {
+      const Tile tile = tiles_[t];
+      for (std::size_t r = 0; r < Window::kResults; ++r) {
         if (tile.results[r] < 0) continue;
         const Vector dy =
             lanes.load(of.dy + at(tile.results[r]) * columns_ + column);
-        for (std::size_t tap = 0; tap < kWinogradTaps; ++tap) {
-          const std::int64_t pixel = tile.pixels[pixel_of(r, tap)];
+        for (std::size_t tap = 0; tap < kTaps; ++tap) {
+          const std::int64_t pixel = tile.pixels[Window::pixel_of(r, tap)];
           if (pixel < 0) continue;
           const float x = of.x[at(pixel) * channels_ + channel];
           dw[tap] = hn::MulAdd(broadcast(x), dy, dw[tap]);
@@ -204,13 +208,17 @@ class WinogradWeightGradient final : public PreparedKernel {
   }
 
   std::size_t channels_, columns_;  // of the image, and of the results
-  WinogradTiles tiles_;
+  WinogradTiles<Window> tiles_;
   std::size_t chunks_, groups_ = 1, slots_ = 1;
   std::vector<float> zeros_;  // a pixel outside of the image
 };
 
 std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
-  return std::make_unique<WinogradWeightGradient>(call);
+  return for_winograd_window(
+      call.outputs[0].shape,
+      [&]<class Window>() -> std::unique_ptr<PreparedKernel> {
+        return std::make_unique<WinogradWeightGradient<Window>>(call);
+      });
 }
 
 }  // namespace
