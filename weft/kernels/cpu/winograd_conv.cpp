@@ -49,7 +49,6 @@ class WinogradConvolution final : public PreparedKernel {
   static constexpr std::size_t kPoints = Window::kPoints;
   static constexpr std::size_t kResults = Window::kResults;
   static constexpr std::size_t kTaps = Window::kTaps;
-  using Tile = typename Window::Tile;
 
  public:
   // A gradient is computed as a convolution whose weights are those of the
@@ -146,6 +145,9 @@ class WinogradConvolution final : public PreparedKernel {
       }
     }
     slots_ = std::min(threads, blocks_ * parts_);
+    image_step_ = most_tiles() * channels_ + kWinogradApart;
+    product_step_ = most_tiles() * std::min(kColumns, up_to_lanes(columns_)) +
+                    kWinogradApart;
   }
 
   std::size_t chunks() const { return (columns_ + kColumns - 1) / kColumns; }
@@ -158,16 +160,8 @@ class WinogradConvolution final : public PreparedKernel {
     return (tiles_.count() + blocks_ - 1) / blocks_;
   }
 
-  // Distances between the images of a block, and its products, at two points.
-  std::size_t image_step() const {
-    return most_tiles() * channels_ + kWinogradApart;
-  }
-  std::size_t product_step() const {
-    return most_tiles() * std::min(kColumns, up_to_lanes(columns_)) +
-           kWinogradApart;
-  }
   std::size_t slot_size() const {
-    return kPoints * (image_step() + product_step());
+    return kPoints * (image_step_ + product_step_);
   }
   std::size_t packed_size() const {
     return kPoints * channels_ * up_to_lanes(columns_);
@@ -237,13 +231,13 @@ class WinogradConvolution final : public PreparedKernel {
 
   void transform_images(const Block& block) const noexcept {
     for (std::size_t t = 0; t < block.count; ++t) {
-      const Tile tile = tiles_[block.first + t];
+      const auto pixels = tiles_.pixels(block.first + t);
       float* to = block.scratch + t * channels_;
       for (std::size_t i = 0; i < of_.images.size(); ++i) {
         winograd_at_points<simd::WinogradImage<Window::kRows>,
                            simd::WinogradImage<Window::kColumns>>(
-            image(block, i), tile.pixels.data(), image_channels_[i],
-            image_channels_[i], zeros_.data(), to, image_step());
+            image(block, i), pixels.data(), image_channels_[i],
+            image_channels_[i], zeros_.data(), to, image_step_);
         to += image_channels_[i];
       }
     }
@@ -253,7 +247,7 @@ class WinogradConvolution final : public PreparedKernel {
   }
 
   float* products(const Block& block) const {
-    return block.scratch + kPoints * image_step();
+    return block.scratch + kPoints * image_step_;
   }
 
   void multiply(const Block& block, const Columns& columns) const noexcept {
@@ -261,27 +255,31 @@ class WinogradConvolution final : public PreparedKernel {
     for (std::size_t p = 0; p < kPoints; ++p) {
       simd::tile_product<float>(
           block.count, columns.padded, channels_,
-          {block.scratch + p * image_step(), channels_, 1},
+          {block.scratch + p * image_step_, channels_, 1},
           {panel + p * channels_ * columns.padded, columns.padded},
-          {products(block) + p * product_step(), columns.padded}, false);
+          {products(block) + p * product_step_, columns.padded}, false);
     }
   }
 
   void transform_results(const Block& block,
                          const Columns& columns) const noexcept {
     for (std::size_t t = 0; t < block.count; ++t) {
-      const Tile tile = tiles_[block.first + t];
+      const std::size_t tile = block.first + t;
+      const auto results = tiles_.results(tile);
       const float* from = products(block) + t * columns.padded;
-      for_each_channel_vector(
-          columns.count, [&](std::size_t k, auto lanes) HWY_ATTR {
-            transform_result(block, tile, from + k, columns.first + k, lanes);
-          });
+      for_each_channel_vector(columns.count,
+                              [&](std::size_t k, auto lanes) HWY_ATTR {
+                                transform_result(block, tile, results, from + k,
+                                                 columns.first + k, lanes);
+                              });
     }
   }
 
   template <class Lanes>
-  void transform_result(const Block& block, const Tile& tile, const float* from,
-                        std::size_t column, const Lanes& lanes) const noexcept {
+  void transform_result(const Block& block, std::size_t tile,
+                        const typename Window::Results& results,
+                        const float* from, std::size_t column,
+                        const Lanes& lanes) const noexcept {
     std::array<Vector, kResults> y;
     // 0 times what is finite is 0, and NaN times what is not.
     Vector is_finite = broadcast(0.f);
@@ -289,7 +287,7 @@ class WinogradConvolution final : public PreparedKernel {
                              simd::WinogradOutput<Window::kColumns>>(
         [&](std::size_t i, std::size_t j) HWY_ATTR {
           return simd::load(from +
-                            (i * Window::kPointColumns + j) * product_step());
+                            (i * Window::kPointColumns + j) * product_step_);
         },
         [&](std::size_t i, std::size_t j, Vector v) HWY_ATTR {
           is_finite = hn::MulAdd(v, broadcast(0.f), is_finite);
@@ -298,14 +296,18 @@ class WinogradConvolution final : public PreparedKernel {
     if (!hn::AllFalse(simd::Floats(), hn::IsNaN(is_finite))) {
       sum_windows(block, tile, column, y);
     }
-    finish(block, tile, column, y, lanes);
+    const ConvolutionTail tail(of_, block.buffers, column, lanes);
+    for (std::size_t r = 0; r < kResults; ++r) {
+      if (results[r] >= 0) tail.store(y[r], at(results[r]) * columns_);
+    }
   }
 
   // The results of a tile as sums over its windows.
-  void sum_windows(const Block& block, const Tile& tile, std::size_t column,
+  void sum_windows(const Block& block, std::size_t tile, std::size_t column,
                    std::array<Vector, kResults>& y) const noexcept {
     const auto* w =
         static_cast<const float*>(block.buffers.inputs[of_.weights]);
+    const auto pixels = tiles_.pixels(tile);
     y.fill(broadcast(0.f));
     std::size_t channel = 0;
     for (std::size_t i = 0; i < of_.images.size(); ++i) {
@@ -314,24 +316,13 @@ class WinogradConvolution final : public PreparedKernel {
         for (std::size_t tap = 0; tap < kTaps; ++tap) {
           const Vector weights = weights_at(w, tap, channel, column);
           for (std::size_t r = 0; r < kResults; ++r) {
-            const std::int64_t pixel = tile.pixels[Window::pixel_of(r, tap)];
+            const std::int64_t pixel = pixels[Window::pixel_of(r, tap)];
             if (pixel < 0) continue;
             const float value = x[at(pixel) * image_channels_[i] + c];
             y[r] = hn::MulAdd(broadcast(value), weights, y[r]);
           }
         }
       }
-    }
-  }
-
-  template <class Lanes>
-  void finish(const Block& block, const Tile& tile, std::size_t column,
-              const std::array<Vector, kResults>& y,
-              const Lanes& lanes) const noexcept {
-    const ConvolutionTail tail(of_, block.buffers, column, lanes);
-    for (std::size_t r = 0; r < kResults; ++r) {
-      if (tile.results[r] < 0) continue;
-      tail.store(y[r], at(tile.results[r]) * columns_);
     }
   }
 
@@ -342,6 +333,8 @@ class WinogradConvolution final : public PreparedKernel {
   std::size_t columns_;       // channels of the result
   WinogradTiles<Window> tiles_;
   std::size_t blocks_ = 1, parts_ = 1, slots_ = 1;
+  // Distances between the images of a block, and its products, at two points.
+  std::size_t image_step_ = 0, product_step_ = 0;
   std::vector<float> zeros_;  // a pixel outside of the image
   std::shared_ptr<const Tensor> packed_;
 };

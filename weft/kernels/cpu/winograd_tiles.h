@@ -39,10 +39,8 @@ struct WinogradWindow {
 
   // Pixels of the image under a tile, and its results, as numbers of pixels; -1
   // is outside.
-  struct Tile {
-    std::array<std::int64_t, kPoints> pixels;
-    std::array<std::int64_t, kResults> results;
-  };
+  using Pixels = std::array<std::int64_t, kPoints>;
+  using Results = std::array<std::int64_t, kResults>;
 
   // The pixel that result r of a tile meets by a tap.
   static std::size_t pixel_of(std::size_t r, std::size_t tap) {
@@ -86,46 +84,70 @@ class WinogradTiles {
  public:
   WinogradTiles(const Shape& x, const Shape& y, std::int64_t top,
                 std::int64_t left)
-      : x_(x), y_(y), top_(top), left_(left) {}
+      : image_{x[1], x[2]},
+        result_{y[1], y[2]},
+        top_(top),
+        left_(left),
+        rows_((y[1] + kSideRows - 1) / kSideRows),
+        columns_((y[2] + kSideColumns - 1) / kSideColumns),
+        count_(at(y[0] * rows_ * columns_)) {}
 
-  std::size_t count() const { return at(y_[0]) * rows() * columns(); }
+  std::size_t count() const { return count_; }
 
-  typename Window::Tile operator[](std::size_t index) const {
-    const auto image = static_cast<std::int64_t>(index / (rows() * columns()));
-    const auto row = static_cast<std::int64_t>(index / columns() % rows() *
-                                               Window::kResultRows);
-    const auto column =
-        static_cast<std::int64_t>(index % columns() * Window::kResultColumns);
-    typename Window::Tile tile;
+  typename Window::Pixels pixels(std::size_t index) const {
+    const Place place = this->place(index);
+    typename Window::Pixels pixels;
     number<Window::kPointRows, Window::kPointColumns>(
-        x_, image, row - top_, column - left_, tile.pixels.data());
-    number<Window::kResultRows, Window::kResultColumns>(y_, image, row, column,
-                                                        tile.results.data());
-    return tile;
+        image_, place.image, place.row - top_, place.column - left_,
+        pixels.data());
+    return pixels;
+  }
+  typename Window::Results results(std::size_t index) const {
+    const Place place = this->place(index);
+    typename Window::Results results;
+    number<kSideRows, kSideColumns>(result_, place.image, place.row,
+                                    place.column, results.data());
+    return results;
   }
 
  private:
+  static constexpr std::int64_t kSideRows = Window::kResultRows;
+  static constexpr std::int64_t kSideColumns = Window::kResultColumns;
+  struct Size {
+    std::int64_t rows, columns;
+  };
+  // The image of a tile, and where its first result is.
+  struct Place {
+    std::int64_t image, row, column;
+  };
+
+  Place place(std::size_t index) const {
+    const auto tile = static_cast<std::int64_t>(index);
+    const std::int64_t line = tile / columns_;
+    return {line / rows_, line % rows_ * kSideRows,
+            tile % columns_ * kSideColumns};
+  }
+
   // The pixels of a rectangle whose first one is (row, column).
   template <std::int64_t kRows, std::int64_t kColumns>
-  static void number(const Shape& of, std::int64_t image, std::int64_t row,
+  static void number(const Size& of, std::int64_t image, std::int64_t row,
                      std::int64_t column, std::int64_t* to) {
-    for (std::int64_t r = row; r < row + kRows; ++r) {
-      for (std::int64_t c = column; c < column + kColumns; ++c) {
-        const bool is_inside = r >= 0 && r < of[1] && c >= 0 && c < of[2];
-        *to++ = is_inside ? (image * of[1] + r) * of[2] + c : -1;
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      const std::int64_t r = row + i;
+      const bool has_row = r >= 0 && r < of.rows;
+      const std::int64_t first = (image * of.rows + r) * of.columns + column;
+      for (std::int64_t j = 0; j < kColumns; ++j) {
+        const bool has_pixel =
+            has_row && column + j >= 0 && column + j < of.columns;
+        *to++ = has_pixel ? first + j : -1;
       }
     }
   }
 
-  std::size_t rows() const {
-    return (at(y_[1]) + Window::kResultRows - 1) / Window::kResultRows;
-  }
-  std::size_t columns() const {
-    return (at(y_[2]) + Window::kResultColumns - 1) / Window::kResultColumns;
-  }
-
-  Shape x_, y_;
+  Size image_, result_;
   std::int64_t top_, left_;
+  std::int64_t rows_, columns_;  // of tiles
+  std::size_t count_;
 };
 
 // Calls body(i, lanes) for all vectors of `count` channels.

@@ -44,7 +44,6 @@ template <class Window>
 class WinogradWeightGradient final : public PreparedKernel {
   static constexpr std::size_t kPoints = Window::kPoints;
   static constexpr std::size_t kTaps = Window::kTaps;
-  using Tile = typename Window::Tile;
 
  public:
   explicit WinogradWeightGradient(const OpCall& call)
@@ -131,14 +130,15 @@ class WinogradWeightGradient final : public PreparedKernel {
     for (std::size_t t = first; t < end; t += kBlockTiles) {
       const std::size_t tiles = std::min(kBlockTiles, end - t);
       for (std::size_t i = 0; i < tiles; ++i) {
-        const Tile tile = tiles_[t + i];
+        const auto pixels = tiles_.pixels(t + i);
+        const auto results = tiles_.results(t + i);
         winograd_at_points<simd::WinogradImage<Window::kRows>,
                            simd::WinogradImage<Window::kColumns>>(
-            of.x, tile.pixels.data(), channels_, channels_, zeros_.data(),
+            of.x, pixels.data(), channels_, channels_, zeros_.data(),
             room + i * channels_, image_step());
         winograd_at_points<simd::WinogradOutputGradient<Window::kRows>,
                            simd::WinogradOutputGradient<Window::kColumns>>(
-            of.dy + column, tile.results.data(), columns_, count, zeros_.data(),
+            of.dy + column, results.data(), columns_, count, zeros_.data(),
             gradients + i * padded, gradient_step());
       }
       for (std::size_t p = 0; p < kPoints; ++p) {
@@ -192,13 +192,14 @@ class WinogradWeightGradient final : public PreparedKernel {
                    std::array<Vector, kTaps>& dw) const noexcept {
     dw.fill(broadcast(0.f));
     for (std::size_t t = 0; t < tiles_.count(); ++t) {
-      const Tile tile = tiles_[t];
+      const auto pixels = tiles_.pixels(t);
+      const auto results = tiles_.results(t);
       for (std::size_t r = 0; r < Window::kResults; ++r) {
-        if (tile.results[r] < 0) continue;
+        if (results[r] < 0) continue;
         const Vector dy =
-            lanes.load(of.dy + at(tile.results[r]) * columns_ + column);
+            lanes.load(of.dy + at(results[r]) * columns_ + column);
         for (std::size_t tap = 0; tap < kTaps; ++tap) {
-          const std::int64_t pixel = tile.pixels[Window::pixel_of(r, tap)];
+          const std::int64_t pixel = pixels[Window::pixel_of(r, tap)];
           if (pixel < 0) continue;
           const float x = of.x[at(pixel) * channels_ + channel];
           dw[tap] = hn::MulAdd(broadcast(x), dy, dw[tap]);
