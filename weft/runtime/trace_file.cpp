@@ -1,6 +1,6 @@
 #include "weft/runtime/trace_file.h"
 
-#include <cmath>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -18,19 +18,6 @@ constexpr std::size_t kMostTraceBytes = std::size_t{1} << 30;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// The clock's tenth of a microsecond is all that is worth its bytes.
-double microseconds(double seconds) {
-  return std::round(seconds * kMicroseconds * 10) / 10;
-}
-
-Json arguments_of(const SpanKind& kind) {
-  Json arguments = Json::object();
-  if (!kind.detail.empty()) arguments["kernel"] = kind.detail;
-  if (kind.flops > 0) arguments["flops"] = kind.flops;
-  if (kind.bytes > 0) arguments["bytes"] = kind.bytes;
-  return arguments;
 }
 
 Form form_of(const std::string& phase, std::string_view where) {
@@ -71,47 +58,69 @@ TraceWriter::TraceWriter(const std::filesystem::path& path) : file_(path) {
 
 TraceWriter::~TraceWriter() { file_ << "\n]\n"; }
 
-void TraceWriter::line(const std::string& text) {
-  file_ << (is_empty_ ? "" : ",\n") << text;
+void TraceWriter::write(std::span<const ProfileEvent> events) {
+  for (const ProfileEvent& event : events) write(event);
+  file_ << text_;
+  text_.clear();
+}
+
+void TraceWriter::begin_line() {
+  if (!is_empty_) text_ += ",\n";
   is_empty_ = false;
 }
 
-void TraceWriter::write(std::span<const ProfileEvent> events) {
-  for (const ProfileEvent& event : events) write(event);
+void TraceWriter::name(int thread) {
+  begin_line();
+  text_ += text_of({{"name", "thread_name"},
+                    {"ph", "M"},
+                    {"pid", 0},
+                    {"tid", thread},
+                    {"args", {{"name", profile::thread_name(thread)}}}});
 }
 
+const TraceWriter::KindText& TraceWriter::kind_text(const SpanKindRef& kind) {
+  const auto [place, is_new] = kinds_.try_emplace(kind);
+  KindText& text = place->second;
+  if (!is_new) return text;
+  text.head = fmt::format(R"("name":{},"cat":{})", text_of(kind->name),
+                          text_of(kind->category));
+  const auto add = [&](const char* name, const Json& value) {
+    text.arguments += fmt::format(R"("{}":{},)", name, text_of(value));
+  };
+  if (!kind->detail.empty()) add("kernel", kind->detail);
+  if (kind->flops > 0) add("flops", kind->flops);
+  if (kind->bytes > 0) add("bytes", kind->bytes);
+  return text;
+}
+
+// The clock's tenth of a microsecond is all that is worth its bytes.
 void TraceWriter::write(const ProfileEvent& event) {
-  if (named_.insert(event.thread).second) {
-    line(text_of({{"name", "thread_name"},
-                  {"ph", "M"},
-                  {"pid", 0},
-                  {"tid", event.thread},
-                  {"args", {{"name", profile::thread_name(event.thread)}}}}));
-  }
-  Json json{{"name", event.kind->name},
-            {"cat", event.kind->category},
-            {"ph", "X"},
-            {"ts", microseconds(event.begin)},
-            {"pid", 0},
-            {"tid", event.thread}};
+  if (named_.insert(event.thread).second) name(event.thread);
+  const KindText& kind = kind_text(event.kind);
+  std::string_view arguments = kind.arguments;
+  const auto add = [&](char phase, double at, std::string_view more) {
+    begin_line();
+    fmt::format_to(std::back_inserter(text_),
+                   R"({{{},"ph":"{}","ts":{:.1f},"pid":0,"tid":{},{}}})",
+                   kind.head, phase, at * kMicroseconds, event.thread, more);
+  };
   if (event.form == Form::kQuantity) {
-    json["ph"] = "C";
-    json["args"] = {{"value", event.value}};
-    return line(text_of(json));
+    add('C', event.begin,
+        fmt::format(R"("args":{{"value":{}}})", Json(event.value).dump()));
+  } else if (event.form == Form::kSpan) {
+    arguments.remove_suffix(arguments.empty() ? 0 : 1);  // the comma
+    add('X', event.begin,
+        fmt::format(R"("dur":{:.1f},"args":{{{}}})",
+                    (event.end - event.begin) * kMicroseconds, arguments));
+  } else {
+    // Spans of one thread must nest; messages are on their way beside each
+    // other.
+    const std::string both =
+        fmt::format(R"("id":{},"args":{{{}"seconds":{}}})", ++messages_,
+                    arguments, event.end - event.begin);
+    add('b', event.begin, both);
+    add('e', event.end, both);
   }
-  json["args"] = arguments_of(*event.kind);
-  if (event.form == Form::kSpan) {
-    json["dur"] = microseconds(event.end - event.begin);
-    return line(text_of(json));
-  }
-  // Spans of one thread must nest; messages are on their way beside each other.
-  json["ph"] = "b";
-  json["id"] = ++messages_;
-  json["args"]["seconds"] = event.end - event.begin;
-  line(text_of(json));
-  json["ph"] = "e";
-  json["ts"] = microseconds(event.end);
-  line(text_of(json));
 }
 
 void write_trace(const std::filesystem::path& path,
