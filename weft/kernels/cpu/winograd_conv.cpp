@@ -390,8 +390,8 @@ void register_cpu_winograd_conv(KernelRegistry& kernels) {
                        bool in_place) {
     kernels.add({.op = op,
                  .name = "simd:winograd",
-                 // Unmeasured, sums are the safe choice.
-                 .rank = 5,
+                 // All kernels that compute sums come before it.
+                 .rank = 1,
                  .declines = declines,
                  .prepare = prepare,
                  .in_place = in_place,

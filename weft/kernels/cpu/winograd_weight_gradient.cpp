@@ -239,8 +239,8 @@ std::optional<std::string> weight_gradient_declines(const OpCall& call) {
 void register_cpu_winograd_weight_gradient(KernelRegistry& kernels) {
   kernels.add({.op = "conv2d_weight_gradient",
                .name = "simd:winograd",
-               // Unmeasured, sums are the safe choice.
-               .rank = 5,
+               // All kernels that compute sums come before it.
+               .rank = 1,
                .declines = weight_gradient_declines,
                .prepare = WEFT_FOR_MACHINE(prepare_weight_gradient),
                .competes = true});
