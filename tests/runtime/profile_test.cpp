@@ -101,6 +101,16 @@ TEST(Profile, TotalsAddUpWhatIsAlike) {
   const std::string text = profile_text(totals, {4e10, 2e9});
   EXPECT_NE(text.find("onednn:matmul"), std::string::npos) << text;
   EXPECT_NE(text.find(" 10 %"), std::string::npos) << text;
+  EXPECT_EQ(text.find("fewer multiplications"), std::string::npos) << text;
+}
+
+// Operands that a cache holds are above memory's roof; only sums that were
+// never taken are above that of multiply-adds.
+TEST(Profile, SaysWhyAKernelIsAboveTheRoof) {
+  const ProfileTotals totals = totals_of(sample());
+  EXPECT_EQ(above_roof_text(totals, {4e10, 1e3}), "");
+  EXPECT_NE(profile_text(totals, {2e9, 2e9}).find("fewer multiplications"),
+            std::string::npos);
 }
 
 TEST(Profile, TracesComeBackAsTheyWere) {

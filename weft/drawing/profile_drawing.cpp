@@ -57,6 +57,9 @@ std::string table_of(const ProfileTotals& totals, const MachineRoof& roof) {
   if (totals.spans.size() > count) {
     more = fmt::format("<div>and {} more</div>\n", totals.spans.size() - count);
   }
+  if (const auto above = above_roof_text(totals, roof); !above.empty()) {
+    more += fmt::format("<div>{}</div>\n", above);
+  }
   return fmt::format(
       "<table><tr><th style=\"text-align:left\">what</th>"
       "<th style=\"text-align:left\">by</th><th>calls</th><th>time</th>"

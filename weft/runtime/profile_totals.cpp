@@ -102,9 +102,26 @@ double share_of_roof(const SpanTotal& total, const MachineRoof& roof) {
          total.seconds;
 }
 
+std::string above_roof_text(const ProfileTotals& totals,
+                            const MachineRoof& roof) {
+  // A roof that is measured is itself a few percent off.
+  constexpr double kClearly = 1.05;
+  const bool is_above =
+      std::ranges::any_of(totals.spans, [&](const SpanTotal& total) {
+        return total.flops > kClearly * roof.flops_per_second * total.seconds;
+      });
+  return is_above
+             ? "above 100 %: fewer multiplications than the sums that GF/s "
+               "counts (simd:winograd)"
+             : "";
+}
+
 std::string profile_text(const ProfileTotals& totals, const MachineRoof& roof,
                          std::size_t most) {
   std::string text = kernel_lines(totals, roof, most);
+  if (const auto above = above_roof_text(totals, roof); !above.empty()) {
+    text += above + "\n";
+  }
   for (const SpanTotal& total : totals.spans) {
     if (total.category == "kernel") continue;
     text += fmt::format(

@@ -34,7 +34,12 @@ struct ProfileTotals {
 ProfileTotals totals_of(std::span<const ProfileEvent> events);
 
 // The share of the roof: of multiply-adds or of memory, whichever is nearer.
+// It is above 1 where caches hold what is read, and where a kernel takes fewer
+// multiplications than its op is defined by, as `simd:winograd` does.
 double share_of_roof(const SpanTotal& total, const MachineRoof& roof);
+// A sentence that says the latter, if it is so of any kernel; else "".
+std::string above_roof_text(const ProfileTotals& totals,
+                            const MachineRoof& roof);
 
 // A table for people; of the kernels the first `most`.
 std::string profile_text(const ProfileTotals& totals, const MachineRoof& roof,
