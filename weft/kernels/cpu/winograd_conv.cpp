@@ -11,8 +11,8 @@
 // are not finite are computed anew, as sums. Any result that depends on such a
 // value is one of them.
 //
-// Weights of 3 x 3 take four times their memory when they are transformed: once,
-// where they never change.
+// Weights of 3 x 3 take four times their memory when they are transformed:
+// once, where they never change.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/winograd_conv.cpp"
 #include <algorithm>
