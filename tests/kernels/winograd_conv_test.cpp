@@ -121,6 +121,33 @@ TEST(WinogradKernel, IsTheGradientOfWeights) {
   EXPECT_TRUE(agrees(sample({40, 9, 10, 17}, 80, {1, 1, 1, 1})));
 }
 
+// The root of the mean squared error, over that of the library's sums in f32.
+double error_over_that_of_sums(Window window) {
+  const Call call("conv2d", sample({2, 24, 24, 64}, 32, {2, 2, 2, 2}, window));
+  const auto operands = call.random_operands();
+  const Tensor expected = call.run_reference(operands)[0];
+  const auto error_of = [&](const char* name) {
+    const auto kernel = candidate("conv2d", name).prepare(call.get());
+    const Tensor y = call.run(*kernel, operands)[0];
+    double sum = 0;
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      sum += std::pow(
+          double{y.data<float>()[i]} - double{expected.data<float>()[i]}, 2);
+    }
+    return std::sqrt(sum);
+  };
+  return error_of(kKernel) / error_of("onednn:convolution");
+}
+
+TEST(WinogradKernel, RoundsAFewTimesAsCoarselyAsSums) {
+  for (const Window& window : kWindows) {
+    const double over = error_over_that_of_sums(window);
+    EXPECT_LT(over, 4) << window.rows << " x " << window.columns;
+    RecordProperty(fmt::format("over_{}x{}", window.rows, window.columns),
+                   fmt::format("{:.2f}", over));
+  }
+}
+
 // Each result says of itself what it would by sums, whatever lies beside it
 // under a tile; infinite weights do not meet the padding.
 TEST(WinogradKernel, HidesAndSpreadsNothing) {

@@ -151,7 +151,7 @@ void GroupOrder::move_below(int low) {
   }
   const int end = static_cast<int>(parent_.size());
   const int before = previous_[at(below_.front())];
-  // In front of all others there is as much room as they want.
+  // There is as much room in front of all others as they want.
   const std::int64_t parts = std::ssize(below_) + 1;
   const std::int64_t bottom =
       before == end ? position_[at(low)] - gap_ * parts : position_[at(before)];

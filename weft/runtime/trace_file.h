@@ -2,8 +2,8 @@
 // threads below each other, messages and memory beside them.
 //
 // Threads: caller synchronises.
-// Cost:    under a microsecond for an event, as what events of a kind have in
-//          common becomes text once.
+// Cost:    a line of text for an event; what events of a kind have in common
+//          becomes text once.
 // Source:  Google, "Trace Event Format", JSON array format. Its closing bracket
 //          may be missing, so that the trace of a run that was killed can be
 //          read too.

@@ -5,7 +5,7 @@
 // transforms, multiplies and transforms back within its cache; bias, another
 // image and relu join the results where they are.
 //
-// Rounding: about five times the error of sums, and relative to the largest
+// Rounding: one to three times the error of sums, and relative to the largest
 // values under a tile, not under each window. What is not finite would spread
 // over a tile, and weights that are not finite would meet padding: results that
 // are not finite are computed anew, as sums. Any result that depends on such a
@@ -167,8 +167,8 @@ class WinogradConvolution final : public PreparedKernel {
     return kPoints * channels_ * up_to_lanes(columns_);
   }
 
-  // Weights at all points: for each chunk of columns and each point, a matrix
-  // of channels by columns.
+  // Weights at all points: each chunk of columns has, for each point, a matrix
+  // with a row for each channel.
   void pack(const float* w, float* packed) const noexcept {
     parallel_for(
         static_cast<std::int64_t>(channels_),

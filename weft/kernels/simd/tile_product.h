@@ -95,10 +95,9 @@ void product_columns(std::size_t m, std::size_t k, LeftTile<T> a,
       c.data += kRows * c.row;
     }
   };
-  rows_of.template operator()<kBlockRowsOf<kVectors>>();
-  if constexpr (kBlockRowsOf < kVectors >> kBlockRows) {
-    rows_of.template operator()<kBlockRows>();
-  }
+  constexpr std::size_t kMost = kBlockRowsOf<kVectors>;
+  rows_of.template operator()<kMost>();
+  if constexpr (kMost > kBlockRows) rows_of.template operator()<kBlockRows>();
   rows_of.template operator()<4>();
   rows_of.template operator()<2>();
   rows_of.template operator()<1>();

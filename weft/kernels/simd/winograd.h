@@ -7,7 +7,7 @@
 // polynomials whose product is known by its values at six points: 0, a, -a, b,
 // -b and infinity. A window of 3 then gives 4 results, one of 5 gives 2; one of
 // 1 is left as it is. Lavin and Gray take a = 1 and b = 2. With 2/3 and 3/2 the
-// error of f32 is half as large, some five times that of sums for 3 x 3 windows
+// error of f32 is smaller, one to three times that of sums
 // (Barabasz et al., "Error analysis and improving the accuracy of Winograd
 // convolution for deep neural networks", 2020, have the theory), and as their
 // product is 1, so is a coefficient.
