@@ -212,5 +212,28 @@ TEST(LoopGroups, ComputesAgainWhatCostsLittle) {
   }
 }
 
+// A loop that reads what a ReLU is made of computes its mask, by way of the
+// ReLU's result, which is in memory for the product. Another one reads the
+// mask, which is smaller.
+TEST(LoopGroups, ComputesMasksAgainBesideTheirSource) {
+  const std::string start =
+      R"(func @f(%0: f32[8, 8], %1: f32[8, 8], %2: f32[]) -> (f32[8, 8]) {
+    %3 = subtract(%0, %2) : f32[8, 8]
+    %4 = relu(%3) : f32[8, 8]
+    %5 = matmul(%4, %1) : f32[8, 8]
+    %6 = greater(%4, %2) : bool[8, 8]
+    %7 = where(%6, %5, %2) : f32[8, 8]
+)";
+  EXPECT_EQ(steps_of(start + R"(
+    %8 = multiply(%7, %3) : f32[8, 8]
+    return %8
+  })"),
+            "subtract relu\nmatmul\nsubtract relu greater where multiply\n");
+  EXPECT_EQ(steps_of(start + R"(
+    return %7
+  })"),
+            "subtract relu greater\nmatmul\nwhere\n");
+}
+
 }  // namespace
 }  // namespace weft::steps_test

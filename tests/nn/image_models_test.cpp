@@ -236,7 +236,9 @@ INSTANTIATE_TEST_SUITE_P(
                 16},
         Trained{"mobilenet-v2", {{"width", 0.25}, {"dropout", 0.0}}},
         Trained{"resnet18", {{"width", kNarrow}, {"small", true}}, 16},
-        Trained{"inception-v3", {{"dropout", 0.0}}, 75, 0.0003, 3},
+        // At 75, its smallest, the last maps have one pixel: four of them are
+        // no statistics, and their gradients depend on rounding.
+        Trained{"inception-v3", {{"dropout", 0.0}}, 107, 0.0001, 3},
         Trained{"resnet50", {{"width", kNarrow}, {"small", true}}, 16},
         Trained{"squeezenet",
                 {{"bypass", std::string("complex")}, {"dropout", 0.0}}},

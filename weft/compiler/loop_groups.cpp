@@ -315,20 +315,11 @@ void LoopGroups::decide(ValueId value) {
       groups.insert(group_of(reader));
     }
   }
-  const auto extra = [&](int group) {
-    double sum = 0;
-    for (const ValueId leaf : leaves_[index]) {
-      if (!reads_[static_cast<std::size_t>(group)].contains(leaf)) {
-        sum += bytes(leaf);
-      }
-    }
-    return sum;
-  };
   // The factors below lean towards storing, as the count of bytes leaves out
   // the arithmetic.
   const bool is_cheap = weight_[index] <= kMostRecomputedWeight;
   double recompute = 0;
-  for (const int group : groups) recompute += extra(group);
+  for (const int group : groups) recompute += extra_bytes(group, value);
   const double store = bytes(value) * (2 + static_cast<double>(groups.size()));
   // A value that only its own group reads need not reach memory at all.
   stored_[index] = must_store;
@@ -339,13 +330,64 @@ void LoopGroups::decide(ValueId value) {
     // Also a value that is in memory may be computed anew by a group that reads
     // what it is made from anyway.
     const bool again =
-        !stored_[index] || (is_cheap && extra(group) < 0.5 * bytes(value));
-    auto& reads = reads_[static_cast<std::size_t>(group)];
-    if (again) {
-      recomputed_in_[index].insert(group);
-      // Later values are weighed against what the group reads by now.
-      reads.erase(value);
-      reads.insert(leaves_[index].begin(), leaves_[index].end());
+        !stored_[index] ||
+        (is_cheap && extra_bytes(group, value) < 0.5 * bytes(value));
+    if (again) recompute_in(group, value);
+  }
+}
+
+// What a group has to read beyond what it reads anyhow to compute a value. A
+// stored leaf may be computed anew in turn: the mask of a ReLU is made of its
+// result, and that of what a gradient of batch norm reads anyway.
+double LoopGroups::extra_bytes(int group, ValueId value) const {
+  double sum = 0;
+  for (const ValueId leaf : missing_leaves(group, value)) {
+    sum += is_computed_with(group, leaf, value) ? missing_bytes(group, leaf)
+                                                : bytes(leaf);
+  }
+  return sum;
+}
+
+std::vector<ValueId> LoopGroups::missing_leaves(int group,
+                                                ValueId value) const {
+  std::vector<ValueId> missing;
+  std::ranges::set_difference(leaves_[static_cast<std::size_t>(value)],
+                              reads_[static_cast<std::size_t>(group)],
+                              std::back_inserter(missing));
+  return missing;
+}
+
+double LoopGroups::missing_bytes(int group, ValueId value) const {
+  double sum = 0;
+  for (const ValueId leaf : missing_leaves(group, value)) sum += bytes(leaf);
+  return sum;
+}
+
+// Whether a group that computes `value` computes a leaf of it, too.
+bool LoopGroups::is_computed_with(int group, ValueId leaf,
+                                  ValueId value) const {
+  const auto weight = [&](ValueId id) {
+    return weight_[static_cast<std::size_t>(id)];
+  };
+  return !function_.is_parameter(leaf) && is_loop_node(producer(leaf)) &&
+         !is_sum(producer(leaf)) &&
+         have_one_loop(producer(leaf), producer(value)) &&
+         weight(leaf) + weight(value) <= kMostRecomputedWeight &&
+         missing_bytes(group, leaf) < 0.5 * bytes(leaf);
+}
+
+// Later values are weighed against what the group reads from now on.
+void LoopGroups::recompute_in(int group, ValueId value) {
+  recomputed_in_[static_cast<std::size_t>(value)].insert(group);
+  auto& reads = reads_[static_cast<std::size_t>(group)];
+  reads.erase(value);
+  for (const ValueId leaf : missing_leaves(group, value)) {
+    if (is_computed_with(group, leaf, value)) {
+      recomputed_in_[static_cast<std::size_t>(leaf)].insert(group);
+      const Leaves& own = leaves_[static_cast<std::size_t>(leaf)];
+      reads.insert(own.begin(), own.end());
+    } else {
+      reads.insert(leaf);
     }
   }
 }

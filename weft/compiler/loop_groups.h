@@ -66,6 +66,11 @@ class LoopGroups {
   bool reads_sum_of(int reader, int group) const;
   void choose_stored();
   void decide(ValueId value);
+  void recompute_in(int group, ValueId value);
+  double extra_bytes(int group, ValueId value) const;
+  std::vector<ValueId> missing_leaves(int group, ValueId value) const;
+  double missing_bytes(int group, ValueId value) const;
+  bool is_computed_with(int group, ValueId leaf, ValueId value) const;
   Leaves leaves_of(const Node& node) const;
   bool is_for_whole_loops(ValueId value) const;
   double bytes(ValueId value) const;
