@@ -65,7 +65,7 @@ class RandomGraph {
     const Value x = any();
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];
-    switch (below(19)) {
+    switch (below(20)) {
       case 0:
         return tanh(x);
       case 1:
@@ -104,6 +104,8 @@ class RandomGraph {
         return twice_by_one_matrix(x);
       case 17:
         return added_by_columns(x);
+      case 18:
+        return densely_joined(x);
       default:
         return reshape(broadcast_to(x, x.shape()), {rows, columns});
     }
@@ -191,6 +193,22 @@ class RandomGraph {
     };
     if (cut == 0) return x;
     return concat(std::vector{added(0, cut), added(cut, columns)}, 1);
+  }
+
+  // Layers that each read all values before them; what the first one makes of
+  // them is read again in the end.
+  static Value densely_joined(const Value& x) {
+    std::vector<Value> maps{x, tanh(x)};
+    std::vector<Value> read;
+    for (const Dim width : {2, 1, 3}) {
+      read.push_back(sigmoid(concat(maps, 1)));
+      const Dim columns = read.back().shape()[1];
+      const double part = 1.0 / static_cast<double>(columns);
+      maps.push_back(
+          matmul(read.back(), full({x.dtype(), {columns, width}}, part)));
+    }
+    return sum(tanh(read.front()), {1}, /*keep_dims=*/true) +
+           sum(read.back(), {1}, /*keep_dims=*/true);
   }
 
   static Value moments_of_joined(const Value& x) {

@@ -23,6 +23,7 @@ struct Block {
   std::vector<Dim> growths;  // channels that each layer adds
   DType dtype = DType::kF32;
   Shape image = {5, 6, 6};  // without channels
+  bool is_trained = true;
 };
 
 struct Staged {
@@ -31,7 +32,7 @@ struct Staged {
 };
 
 // A dense block, whose layers read all maps before them, its loss, and the
-// gradients of all parameters.
+// gradients of all parameters if it is trained.
 Staged dense_block(const Block& block) {
   Shape image = block.image;
   image.push_back(block.channels);
@@ -58,6 +59,7 @@ Staged dense_block(const Block& block) {
     }
     const Value last = to_dtype(concat(maps, -1), DType::kF32);
     std::vector<Value> results{mean(square(last - 0.1))};
+    if (!block.is_trained) return results;
     for (const Value& gradient : gradients(results[0], parameters)) {
       results.push_back(gradient);
     }
@@ -162,6 +164,18 @@ TEST(GradientsOfParts, AreOneSumByTheFormThatSaysSo) {
   const Staged staged = dense_block({4, {3, 3, 3, 3}});
   EXPECT_EQ(cuts(staged, BatchNormForm::kAuto), 4u);
   EXPECT_EQ(cuts(staged, BatchNormForm::kMvf), 1u);
+}
+
+// Each map takes its place in the wide value where that lies, chunk by chunk: a
+// wide value for each layer would be in memory beside the next.
+TEST(NestedConcats, GrowInPlace) {
+  const Staged staged = dense_block({.channels = 32,
+                                     .growths = {8, 8, 8, 8},
+                                     .image = {4, 16, 16},
+                                     .is_trained = false});
+  const std::size_t wide = 4 * 16 * 16 * 64 * sizeof(float);
+  Executable nested(staged.function, {.batch_norm = BatchNormForm::kIcf});
+  EXPECT_LE(nested.plan_for(staged.arguments).buffer_bytes(), wide * 5 / 4);
 }
 
 }  // namespace

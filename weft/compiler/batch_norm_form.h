@@ -21,8 +21,9 @@ enum class BatchNormForm {
   kMvf,   // mean and variance take one pass
   kBnff,  // statistics are taken, and values normalised, chunk by chunk beside
           // the convolutions (compiler/chunks.h)
-  kIcf,   // statistics of a concatenation are those of its parts, and gradients
-          // of several concatenations are added up before they are cut
+  kIcf,   // statistics of a concatenation are those of its parts, gradients of
+          // several concatenations are added up before they are cut, and those
+          // that begin alike are columns of the longest
 };
 
 // "auto", "none", "rcf", "mvf", "bnff", "icf"; in the order above.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "weft/base/error.h"
+#include "weft/graph/known_ops.h"
 #include "weft/graph/registry.h"
 
 namespace weft {
@@ -29,6 +30,7 @@ const std::map<const OpDef*, OpRole>& op_roles() {
     add("conv2d_weight_gradient", {2, {R::kSum}});
     add("moments", {1, {R::kMean, R::kVariance}});
     add("concat", {kAll, {R::kEach}});
+    add("dynamic_update_slice", {2, {R::kEach}});
     add("split", {kAll, {R::kEach}});
     add("slice", {kAll, {R::kEach}});
     add("avg_pool", {kAll, {R::kEach}});
@@ -47,6 +49,11 @@ bool keeps_examples(const Function& function, const Node& node) {
   if (const Attribute* axis = node.attributes.find("axis")) {
     return normalize_axis(std::get<std::int64_t>(*axis), x.shape.rank(),
                           node.op->name()) != 0;
+  }
+  if (*node.op == known::dynamic_update_slice) {
+    // A slice of all examples begins at the first, whatever starts say.
+    return function.type(node.inputs[1]).shape[0] == x.shape[0] &&
+           function.type(node.inputs[2]).shape.rank() == 1;
   }
   if (node.attributes.find("begin") == nullptr) return true;
   const Integers& steps = node.attributes.integers("steps");

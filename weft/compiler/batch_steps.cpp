@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/base/index.h"
+#include "weft/compiler/step_bytes.h"
 #include "weft/graph/registry.h"
 
 namespace weft {
@@ -34,6 +36,15 @@ const StepList& BatchSteps::readers(ValueId id) const {
   return found == readers_.end() ? none : found->second;
 }
 
+bool BatchSteps::is_sum(ValueId id) const {
+  const auto made = maker(id);
+  if (!made || !roles_[*made]) return false;
+  const std::vector<ValueId>& outputs = steps_[*made].outputs;
+  const auto found = std::ranges::find(outputs, storage_of(function_, id));
+  return roles_[*made]->results[at(found - outputs.begin())] !=
+         BatchRoles::kEach;
+}
+
 bool BatchSteps::is_concat(std::size_t i) const {
   static const OpDef& concat = op_registry().get("concat");
   return !steps_[i].loop && function_.node(steps_[i].nodes[0]).op == &concat;
@@ -47,10 +58,10 @@ bool BatchSteps::can_be_repeated(std::size_t i) const {
     return false;
   }
   double read = 0;
-  for (const ValueId id : leaves(i)) {
+  for (const auto& [id, part] : leaves(i)) {
     const auto made = maker(id);
     if (made && is_transform_[*made]) return false;
-    read += bytes(id);
+    read += bytes(id) * part;
   }
   // A chain of concatenations would be copied anew by each of its links.
   const auto is_joined = [&](ValueId id) {
@@ -70,16 +81,16 @@ bool BatchSteps::can_be_repeated(std::size_t i) const {
 
 // What a step reads of each example, with the operands of concatenations that
 // are transforms in their place.
-std::set<ValueId> BatchSteps::leaves(std::size_t i) const {
-  std::set<ValueId> all;
+BatchSteps::PartsRead BatchSteps::leaves(std::size_t i) const {
+  PartsRead all;
   for (std::size_t k = 0; k < steps_[i].inputs.size(); ++k) {
     if (!roles_[i]->is_each[k]) continue;
     const ValueId id = steps_[i].inputs[k];
     const auto made = maker(id);
     if (made && is_transform_[*made] && is_concat(*made)) {
-      all.merge(leaves(*made));
+      for (const auto& [leaf, part] : leaves(*made)) add_read(all, leaf, part);
     } else {
-      all.insert(id);
+      add_read(all, id, part_read(function_, steps_[i], k));
     }
   }
   return all;
@@ -143,25 +154,32 @@ void BatchSteps::find_readers() {
   for (const ValueId id : function_.results()) add(id, steps_.size());
 }
 
-std::set<ValueId> BatchSteps::each_of(const StepList& parts) const {
-  std::set<ValueId> all;
+BatchSteps::PartsRead BatchSteps::each_of(const StepList& parts) const {
+  PartsRead all;
   for (const std::size_t i : parts) {
     for (std::size_t k = 0; k < steps_[i].inputs.size(); ++k) {
       if (!roles_[i]->is_each[k]) continue;
-      all.insert(storage_of(function_, steps_[i].inputs[k]));
+      add_read(all, storage_of(function_, steps_[i].inputs[k]),
+               part_read(function_, steps_[i], k));
     }
     for (std::size_t k = 0; k < steps_[i].outputs.size(); ++k) {
       if (roles_[i]->results[k] == BatchRoles::kEach) {
-        all.insert(steps_[i].outputs[k]);
+        add_read(all, steps_[i].outputs[k],
+                 part_written(function_, steps_[i], k));
       }
     }
   }
   return all;
 }
 
+void BatchSteps::add_read(PartsRead& all, ValueId id, double part) {
+  double& most = all[id];
+  most = std::max(most, part);
+}
+
 double BatchSteps::example_bytes(const StepList& parts) const {
   double sum = 0;
-  for (const ValueId id : each_of(parts)) sum += bytes(id);
+  for (const auto& [id, part] : each_of(parts)) sum += bytes(id) * part;
   return sum / static_cast<double>(roles_[parts[0]]->examples);
 }
 

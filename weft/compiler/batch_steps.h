@@ -6,6 +6,7 @@
 // Threads: immutable once built.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -31,6 +32,9 @@ class BatchSteps {
     return roles_[i];
   }
   bool has_sums(std::size_t i) const { return !roles_[i]->has_only_parts(); }
+  // Whether a value that goes along the batch, or is made by what does, is one
+  // for the whole batch.
+  bool is_sum(ValueId id) const;
   bool is_transform(std::size_t i) const { return is_transform_[i]; }
   // What makes a value; none for parameters and constants.
   std::optional<std::size_t> maker(ValueId id) const;
@@ -46,8 +50,10 @@ class BatchSteps {
   // read.
   std::set<std::size_t> sources(std::size_t i) const;
 
+  // Values, and how much of each is read at most: some columns, or 1.
+  using PartsRead = std::map<ValueId, double>;
   // What parts read and make of each example, and its bytes.
-  std::set<ValueId> each_of(const StepList& parts) const;
+  PartsRead each_of(const StepList& parts) const;
   double example_bytes(const StepList& parts) const;
   // How many a value has for the whole batch.
   double bytes(ValueId id) const {
@@ -59,7 +65,8 @@ class BatchSteps {
  private:
   bool is_concat(std::size_t i) const;
   bool can_be_repeated(std::size_t i) const;
-  std::set<ValueId> leaves(std::size_t i) const;
+  static void add_read(PartsRead& all, ValueId id, double part);
+  PartsRead leaves(std::size_t i) const;
   void add_transforms(std::size_t i, const std::vector<bool>& in_memory,
                       StepList& parts) const;
   void add_sources(std::size_t i, std::set<std::size_t>& all) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/compiler/step_bytes.h"
+
 namespace weft {
 namespace {
 
@@ -83,20 +85,21 @@ bool ChunkRuns::may_join(const ChunkRun& run, std::size_t i,
   const StepList parts = steps_.with_transforms({i});
   for (const std::size_t part : parts) {
     for (std::size_t k = 0; k < steps_.step(part).inputs.size(); ++k) {
-      const auto made = steps_.maker(steps_.step(part).inputs[k]);
+      const ValueId read = steps_.step(part).inputs[k];
+      const auto made = steps_.maker(read);
       // A sum is there when the run has ended, and so is a whole batch.
       if (made && contains(run.members, *made) &&
-          (steps_.has_sums(*made) || !steps_.roles(part)->is_each[k])) {
+          (steps_.is_sum(read) || !steps_.roles(part)->is_each[k])) {
         return false;
       }
     }
   }
   const StepList so_far = steps_.with_transforms(run.members);
-  const std::set<ValueId> known = steps_.each_of(so_far);
-  const std::set<ValueId> own = steps_.each_of(parts);
-  // StepList that share nothing would only take room from each other.
-  if (std::none_of(own.begin(), own.end(),
-                   [&](ValueId id) { return known.contains(id); })) {
+  const auto known = steps_.each_of(so_far);
+  const auto own = steps_.each_of(parts);
+  // Steps that share nothing would only take room from each other.
+  if (std::ranges::none_of(
+          own, [&](const auto& each) { return known.contains(each.first); })) {
     return false;
   }
   StepList all = run.members;
@@ -113,16 +116,17 @@ double ChunkRuns::moved_chunked(const StepList& members,
     own.insert(steps_.step(i).outputs.begin(), steps_.step(i).outputs.end());
   }
   double sum = 0;
-  for (const ValueId id : steps_.each_of(parts)) {
-    if (!own.contains(id)) sum += steps_.bytes(id);
+  for (const auto& [id, part] : steps_.each_of(parts)) {
+    if (!own.contains(id)) sum += steps_.bytes(id) * part;
   }
   for (const std::size_t i : members) {
-    for (const ValueId id : steps_.step(i).outputs) {
-      const StepList& all = steps_.readers(id);
-      if (std::any_of(all.begin(), all.end(), [&](std::size_t reader) {
-            return !contains(members, reader);
-          })) {
-        sum += steps_.bytes(id);
+    const PlanStep& step = steps_.step(i);
+    for (std::size_t k = 0; k < step.outputs.size(); ++k) {
+      if (std::ranges::any_of(
+              steps_.readers(step.outputs[k]),
+              [&](std::size_t reader) { return !contains(members, reader); })) {
+        sum += steps_.bytes(step.outputs[k]) *
+               part_written(steps_.function(), step, k);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
 #include "weft/compiler/batch_roles.h"
+#include "weft/compiler/chunk_sums.h"
 #include "weft/compiler/memory_plan.h"
 #include "weft/graph/kernel_times.h"
 
@@ -48,6 +49,7 @@ struct ChunkMoments {
 
 struct ChunkPart {
   std::unique_ptr<PreparedKernel> kernel;
+  bool is_in_place = false;              // what KernelCandidate::in_place says
   std::unique_ptr<PreparedKernel> last;  // for what whole chunks leave over
   std::vector<ChunkPlace> inputs, outputs;
   std::vector<void*> input_pointers, output_pointers;
@@ -58,61 +60,11 @@ struct ChunkPart {
 // The parts as a thread runs them.
 using ChunkParts = std::vector<ChunkPart>;
 
-template <class T>
-void add(const void* partial, void* total, std::size_t size, bool is_first) {
-  const T* from = static_cast<const T*>(partial);
-  T* to = static_cast<T*>(total);
-  if (is_first) {
-    std::copy(from, from + size, to);
-    return;
-  }
-  for (std::size_t i = 0; i < size; ++i) to[i] += from[i];
-}
-
-// A mean, and the sum of squares about it.
-struct Moment {
-  double mean, squares;
-};
-
-// The moments of `before` rows and of `rows` others, together.
-Moment merge(Moment kept, double before, Moment other, double rows) {
-  const double all = before + rows;
-  const double distance = other.mean - kept.mean;
-  return {kept.mean + distance * (rows / all),
-          kept.squares + other.squares +
-              distance * distance * (before * rows / all)};
-}
-
-template <class T>
-void take_in(const void* mean, const void* variance, double* kept,
-             std::size_t size, double before, double rows) {
-  const T* means = static_cast<const T*>(mean);
-  const T* variances = static_cast<const T*>(variance);
-  double* squares = kept + size;
-  for (std::size_t i = 0; i < size; ++i) {
-    const Moment one{static_cast<double>(means[i]),
-                     static_cast<double>(variances[i]) * rows};
-    const Moment so_far = before == 0 ? Moment{} : Moment{kept[i], squares[i]};
-    const auto [now, about_it] = merge(so_far, before, one, rows);
-    kept[i] = now;
-    squares[i] = about_it;
-  }
-}
-
-template <class T>
-void store(const double* kept, void* mean, void* variance, std::size_t size,
-           double rows) {
-  for (std::size_t i = 0; i < size; ++i) {
-    static_cast<T*>(mean)[i] = static_cast<T>(kept[i]);
-    static_cast<T*>(variance)[i] = static_cast<T>(kept[size + i] / rows);
-  }
-}
-
-class ChunkedKernel : public PreparedKernel {
+class ChunkRunner : public PreparedKernel {
  public:
   // `kept_bytes`: of each thread's scratch, for values and sums.
-  ChunkedKernel(std::vector<ChunkParts> threads, Dim examples, Dim chunk,
-                std::size_t kept_bytes)
+  ChunkRunner(std::vector<ChunkParts> threads, Dim examples, Dim chunk,
+              std::size_t kept_bytes)
       : threads_(std::move(threads)),
         examples_(examples),
         chunk_(chunk),
@@ -196,7 +148,7 @@ class ChunkedKernel : public PreparedKernel {
     }
     for (const ChunkMoments& m : part.moments) {
       const auto take =
-          m.dtype == DType::kF64 ? take_in<double> : take_in<float>;
+          m.dtype == DType::kF64 ? merge_partial<double> : merge_partial<float>;
       take(m.mean.address(buffers, 0), m.variance.address(buffers, 0),
            kept(m, buffers), m.size, m.rows * static_cast<double>(before),
            m.rows * static_cast<double>(count));
@@ -205,7 +157,8 @@ class ChunkedKernel : public PreparedKernel {
 
   static void add_up(const ChunkSum& sum, const void* partial, void* total,
                      bool is_first) noexcept {
-    const auto add_all = sum.dtype == DType::kF64 ? add<double> : add<float>;
+    const auto add_all =
+        sum.dtype == DType::kF64 ? add_partial<double> : add_partial<float>;
     add_all(partial, total, sum.size, is_first);
   }
 
@@ -227,8 +180,8 @@ class ChunkedKernel : public PreparedKernel {
       double* sums = kept(all.moments[i], buffers);
       for (std::size_t k = 0; k < m.size; ++k) {
         const auto [mean, squares] =
-            merge({sums[k], sums[m.size + k]}, m.rows * before,
-                  {others[k], others[m.size + k]}, m.rows * count);
+            merged({sums[k], sums[m.size + k]}, m.rows * before,
+                   {others[k], others[m.size + k]}, m.rows * count);
         sums[k] = mean;
         sums[m.size + k] = squares;
       }
@@ -241,7 +194,8 @@ class ChunkedKernel : public PreparedKernel {
 
   void finish(const ChunkMoments& m,
               const KernelBuffers& buffers) const noexcept {
-    const auto put = m.dtype == DType::kF64 ? store<double> : store<float>;
+    const auto put =
+        m.dtype == DType::kF64 ? store_moments<double> : store_moments<float>;
     put(kept(m, buffers), m.total_mean.address(buffers, 0),
         m.total_variance.address(buffers, 0), m.size,
         m.rows * static_cast<double>(examples_));
@@ -254,19 +208,19 @@ class ChunkedKernel : public PreparedKernel {
   std::size_t thread_bytes_;  // of scratch
 };
 
-// A kernel for a part of a step and so many examples.
-std::unique_ptr<PreparedKernel> prepare_part(const Function& function,
-                                             const PlanStep& part,
-                                             const BatchRoles& roles,
-                                             Dim examples) {
+// What runs a part of a step over so many examples.
+KernelChoice prepare_part(const Function& function, const PlanStep& part,
+                          const BatchRoles& roles, Dim examples) {
   if (part.loop) {
-    return std::make_unique<LoopKernel>(with_examples(*part.loop, examples));
+    KernelChoice loop;
+    loop.kernel =
+        std::make_unique<LoopKernel>(with_examples(*part.loop, examples));
+    return loop;
   }
   const Node& node = function.node(part.nodes.front());
   const CallOfExamples call = with_examples(function, node, roles, examples);
   return choose_fastest_kernel(
-             {*node.op, call.inputs, call.attributes, call.outputs})
-      .kernel;
+      {*node.op, call.inputs, call.attributes, call.outputs});
 }
 
 // Lays out a step.
@@ -287,7 +241,7 @@ class ChunkBuilder {
     place_values();
   }
 
-  std::unique_ptr<PreparedKernel> build() {
+  ChunkedKernel build() {
     const Dim chunks = (examples_ + step_.chunk - 1) / step_.chunk;
     const auto count = std::min<Dim>(thread_count(), chunks);
     const OnOneThread prepared_so;
@@ -299,8 +253,13 @@ class ChunkBuilder {
       threads.push_back(build_parts(thread == 0, thread == count - 1));
       most_bytes = std::max(most_bytes, bytes_);
     }
-    return std::make_unique<ChunkedKernel>(std::move(threads), examples_,
-                                           step_.chunk, most_bytes);
+    std::vector<std::pair<std::size_t, std::size_t>> overwrites;
+    for (std::size_t p = 0; p < step_.parts.size(); ++p) {
+      if (threads[0][p].is_in_place) add_overwrite(p, overwrites);
+    }
+    return {std::make_unique<ChunkRunner>(std::move(threads), examples_,
+                                          step_.chunk, most_bytes),
+            std::move(overwrites)};
   }
 
  private:
@@ -352,7 +311,7 @@ class ChunkBuilder {
       ChunkPart part = build_part(step, roles_[p]);
       const Dim rest = examples_ % step_.chunk;
       if (is_last && rest != 0) {
-        part.last = prepare_part(function_, step, roles_[p], rest);
+        part.last = prepare_part(function_, step, roles_[p], rest).kernel;
       }
       // The totals of others lie beside their values until all have ended.
       for (ChunkSum& sum : part.sums) {
@@ -365,7 +324,9 @@ class ChunkBuilder {
 
   ChunkPart build_part(const PlanStep& step, const BatchRoles& roles) {
     ChunkPart part;
-    part.kernel = prepare_part(function_, step, roles, step_.chunk);
+    KernelChoice choice = prepare_part(function_, step, roles, step_.chunk);
+    part.kernel = std::move(choice.kernel);
+    part.is_in_place = choice.in_place;
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       part.inputs.push_back(place_of(step.inputs[k], roles.is_each[k]));
     }
@@ -383,6 +344,28 @@ class ChunkBuilder {
     part.input_pointers.resize(part.inputs.size());
     part.output_pointers.resize(part.outputs.size());
     return part;
+  }
+
+  // The first operand of a part and its first result, if nothing but this
+  // chunk's examples of that operand is read before, and nothing of it after.
+  void add_overwrite(
+      std::size_t part,
+      std::vector<std::pair<std::size_t, std::size_t>>& overwrites) const {
+    const PlanStep& own = step_.parts[part];
+    const ValueId from = storage_of(function_, own.inputs[0]);
+    const auto input = std::ranges::find(step_.inputs, from);
+    const auto output = std::ranges::find(step_.outputs, own.outputs[0]);
+    if (input == step_.inputs.end() || output == step_.outputs.end()) return;
+    for (std::size_t p = 0; p < step_.parts.size(); ++p) {
+      const std::vector<ValueId>& reads = step_.parts[p].inputs;
+      for (std::size_t k = 0; k < reads.size(); ++k) {
+        if (storage_of(function_, reads[k]) != from) continue;
+        const bool is_own = p == part && k == 0;
+        if ((p >= part && !is_own) || !roles_[p].is_each[k]) return;
+      }
+    }
+    overwrites.emplace_back(input - step_.inputs.begin(),
+                            output - step_.outputs.begin());
   }
 
   ChunkPlace place_of(ValueId id, bool is_each) const {
@@ -423,8 +406,7 @@ class ChunkBuilder {
 
 }  // namespace
 
-std::unique_ptr<PreparedKernel> chunked_kernel(const Function& function,
-                                               const PlanStep& step) {
+ChunkedKernel chunked_kernel(const Function& function, const PlanStep& step) {
   return ChunkBuilder(function, step).build();
 }
 

@@ -13,15 +13,22 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "weft/compiler/steps.h"
 #include "weft/graph/kernel.h"
 
 namespace weft {
 
-// Buffers: the inputs and outputs of the step. Throws Error(kUnsupported) if no
-// kernel takes a part.
-std::unique_ptr<PreparedKernel> chunked_kernel(const Function& function,
-                                               const PlanStep& step);
+struct ChunkedKernel {
+  // Buffers: the inputs and outputs of the step.
+  std::unique_ptr<PreparedKernel> kernel;
+  // (input, output) of the step: the output may lie where the input does.
+  std::vector<std::pair<std::size_t, std::size_t>> overwrites;
+};
+
+// Throws Error(kUnsupported) if no kernel takes a part.
+ChunkedKernel chunked_kernel(const Function& function, const PlanStep& step);
 
 }  // namespace weft

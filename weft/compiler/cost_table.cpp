@@ -1,5 +1,7 @@
 #include "weft/compiler/cost_table.h"
 
+#include "weft/compiler/step_bytes.h"
+
 namespace weft {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "weft/compiler/chunks.h"
 #include "weft/compiler/frozen.h"
 #include "weft/compiler/places.h"
+#include "weft/compiler/step_bytes.h"
 #include "weft/graph/known_ops.h"
 
 namespace weft {

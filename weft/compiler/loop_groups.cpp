@@ -10,9 +10,6 @@
 namespace weft {
 namespace {
 
-// Recomputing more than this (in additions) costs more than reading memory.
-constexpr double kMostRecomputedWeight = 24;
-
 // What a loop computes the node in, if one can.
 std::optional<TileType> elementwise_type(const Function& function,
                                          const Node& node) {
@@ -65,8 +62,6 @@ bool is_leading_sum(const Function& function, const Node& node) {
 
 }  // namespace
 
-namespace {
-
 double flops_per_element(const Function& function, const Node& node) {
   const std::vector<TensorType> inputs = function.input_types(node);
   const std::vector<TensorType> outputs = function.output_types(node);
@@ -74,8 +69,6 @@ double flops_per_element(const Function& function, const Node& node) {
   return node.op->cost()({*node.op, inputs, node.attributes, outputs}).flops /
          static_cast<double>(outputs[0].shape.num_elements());
 }
-
-}  // namespace
 
 std::optional<double> loop_immediate(const Function& function, ValueId id) {
   if (function.is_parameter(id)) return std::nullopt;

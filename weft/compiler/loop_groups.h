@@ -14,6 +14,12 @@
 
 namespace weft {
 
+// Computing more than this again (in additions) costs more than reading memory.
+constexpr double kMostRecomputedWeight = 24;
+
+// What an elementwise node costs, in additions.
+double flops_per_element(const Function& function, const Node& node);
+
 // A constant that a loop can carry inside, instead of reading it.
 std::optional<double> loop_immediate(const Function& function, ValueId id);
 

@@ -9,6 +9,7 @@
 #include "weft/compiler/chunked_kernel.h"
 #include "weft/compiler/part_copies.h"
 #include "weft/compiler/stand_ins.h"
+#include "weft/compiler/step_bytes.h"
 #include "weft/graph/kernel_times.h"
 
 namespace weft {
@@ -26,8 +27,12 @@ class Operands {
     for (const ValueId id : step.inputs) {
       add(function.type(id), inputs_, input_addresses_);
     }
-    for (const ValueId id : step.outputs) {
-      add(function.type(id), outputs_, output_addresses_);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      if (const auto updated = updated_input(function, step, i)) {
+        output_addresses_.push_back(input_addresses_[*updated]);
+      } else {
+        add(function.type(step.outputs[i]), outputs_, output_addresses_);
+      }
     }
   }
 
@@ -36,7 +41,7 @@ class Operands {
                                           const PlanStep& step) const {
     if (step.loop) return std::make_unique<LoopKernel>(*step.loop);
     if (!step.copies.empty()) return copy_parts(step.copies);
-    if (!step.parts.empty()) return chunked_kernel(function, step);
+    if (!step.parts.empty()) return chunked_kernel(function, step).kernel;
     const Node& node = function.node(step.nodes.back());
     const std::vector<TensorType> inputs = function.input_types(node);
     const std::vector<TensorType> outputs = function.output_types(node);

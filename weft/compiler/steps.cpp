@@ -238,19 +238,6 @@ std::vector<PlanStep> unordered_steps(const Function& function) {
   return steps;
 }
 
-// How much of an input a step reads: a loop may read some columns of it.
-double part_read(const PlanStep& step, std::size_t input) {
-  if (!step.loop) return 1;
-  const std::size_t number = step.loop_inputs[input];
-  const auto& columns = step.loop->inputs[number].columns;
-  if (columns.empty()) return 1;
-  // The values of one input of the program follow each other.
-  const auto first = std::ranges::find(step.loop_inputs, number);
-  const auto& part = columns[input - static_cast<std::size_t>(
-                                         first - step.loop_inputs.begin())];
-  return static_cast<double>(part.width) / static_cast<double>(part.row);
-}
-
 // Drops steps whose every result is read by nobody: a broadcast or a constant
 // that all its readers took inside.
 void drop_unread(const Function& function, std::vector<PlanStep>& steps) {
@@ -361,18 +348,6 @@ std::vector<PlanStep> form_steps(const Function& function, bool fuse) {
     steps.push_back(single_step(static_cast<NodeId>(i), node));
   }
   return steps;
-}
-
-double moved_bytes(const Function& function, const PlanStep& step) {
-  double bytes = 0;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    bytes += static_cast<double>(function.type(step.inputs[i]).bytes()) *
-             part_read(step, i);
-  }
-  for (const ValueId id : step.outputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
-  }
-  return bytes;
 }
 
 }  // namespace weft

@@ -47,10 +47,6 @@ struct PlanStep {
 // steps: they take no time.
 std::vector<PlanStep> form_steps(const Function& function, bool fuse);
 
-// What enters and leaves a step through memory, in bytes. Counting every op of
-// a fused one would make fusion look useless.
-double moved_bytes(const Function& function, const PlanStep& step);
-
 // The value whose bytes `id` shares through views; itself if it is no view.
 ValueId storage_of(const Function& function, ValueId id);
 

@@ -56,6 +56,7 @@ inline constinit const KnownOp cond_enter("cond_enter");
 inline constinit const KnownOp cond_reenter("cond_reenter");
 inline constinit const KnownOp constant("constant");
 inline constinit const KnownOp conv2d_weight_gradient("conv2d_weight_gradient");
+inline constinit const KnownOp dynamic_update_slice("dynamic_update_slice");
 inline constinit const KnownOp full("full");
 inline constinit const KnownOp gather("gather");
 inline constinit const KnownOp matmul("matmul");

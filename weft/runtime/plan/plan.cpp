@@ -36,7 +36,8 @@ struct PlannedStep {
   std::optional<IndexCheck> index_check;
   bool meets_other_ranks = false;
   bool is_host = false;
-  bool in_place = false;  // what KernelCandidate::in_place says
+  // What StepKernel::overwrites says.
+  std::vector<std::pair<std::size_t, std::size_t>> overwrites;
 };
 
 // An argument that holds indices of a step.
@@ -271,7 +272,7 @@ void Plan::State::prepare_step(const Readers& readers, const PlanStep& step) {
     planned.is_host = planned.node->op->has(kHost);
   }
   planned.index_check = std::move(prepared.index_check);
-  planned.in_place = prepared.in_place;
+  planned.overwrites = std::move(prepared.overwrites);
   planned.kernel = std::move(prepared.kernel);
   // Steps run one after the other, and none leaves anything in its scratch.
   scratch_bytes = std::max(scratch_bytes, planned.kernel->scratch_bytes());
@@ -283,12 +284,12 @@ void Plan::State::prepare_step(const Readers& readers, const PlanStep& step) {
 bool Plan::State::can_overwrite(const PlanStep& step, std::size_t index,
                                 const std::vector<std::size_t>& inputs,
                                 std::size_t output) const {
-  if (!step.parts.empty()) return false;
   if (!step.loop) {
-    // A kernel promises this for its first operand and its first result. A
-    // second operand with the same bytes would see what was written.
-    return steps[index].in_place && output == 0 &&
-           inputs == std::vector<std::size_t>{0};
+    // Another operand with the same bytes would see what was written.
+    return inputs.size() == 1 &&
+           std::ranges::find(steps[index].overwrites,
+                             std::pair(inputs[0], output)) !=
+               steps[index].overwrites.end();
   }
   const auto& kernel = static_cast<const LoopKernel&>(*steps[index].kernel);
   // The same value may enter a loop in several ways, also broadcast.

@@ -5,6 +5,7 @@
 
 #include "weft/compiler/chunked_kernel.h"
 #include "weft/compiler/part_copies.h"
+#include "weft/compiler/step_bytes.h"
 #include "weft/graph/kernel_times.h"
 #include "weft/graph/registry.h"
 #include "weft/graph/text.h"
@@ -65,7 +66,9 @@ void prepare_chunks(const Function& function, const PlanStep& step,
   info.cost.bytes = moved_bytes(function, step);
   info.chunk = step.chunk;
   info.unchunked_bytes = step.unchunked_bytes;
-  prepared.kernel = chunked_kernel(function, step);
+  ChunkedKernel chunked = chunked_kernel(function, step);
+  prepared.kernel = std::move(chunked.kernel);
+  prepared.overwrites = std::move(chunked.overwrites);
   info.kernel =
       fmt::format("plan:chunks of {}, {} parts", step.chunk, step.parts.size());
 }
@@ -110,7 +113,7 @@ void prepare_node(const Function& function, const Readers& readers,
   info.cost = cost_of(function, node);
   if (choice.name == kReferenceKernel) warn_of_reference(info);
   prepared.kernel = std::move(choice.kernel);
-  prepared.in_place = choice.in_place;
+  if (choice.in_place) prepared.overwrites.emplace_back(0, 0);
 }
 
 }  // namespace

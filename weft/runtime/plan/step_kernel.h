@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "weft/compiler/readers.h"
 #include "weft/compiler/steps.h"
@@ -16,8 +18,9 @@ namespace weft {
 
 struct StepKernel {
   std::unique_ptr<PreparedKernel> kernel;
-  StepInfo info;          // but for what the step reads
-  bool in_place = false;  // what KernelCandidate::in_place says
+  StepInfo info;  // but for what the step reads
+  // (input, output) of the step: the output may lie where the input does.
+  std::vector<std::pair<std::size_t, std::size_t>> overwrites;
   std::optional<IndexCheck> index_check;
 };
 
