@@ -34,6 +34,15 @@ void refuse(const std::string& more, Parts parts,
   });
 }
 
+TEST(Assembly, RefusesStepsOfWhatIsNoText) {
+  refuse("[train]\nsteps = 12\n",
+         {"train.steps", "running text, which 'digits' is not",
+          "in: train.steps, small.toml:11", "train.max_steps"});
+  // Older checkpoints have all keys.
+  EXPECT_NO_THROW(assemble(parse_recipe(
+      std::string(kRecipe) + "[train]\nsteps = 35\n", "small.toml")));
+}
+
 TEST(Assembly, NamesThePlaceOfAPatternOfGroups) {
   refuse(R"(
 [[optimizer.groups]]

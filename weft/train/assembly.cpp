@@ -31,6 +31,16 @@ void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
   }
 }
 
+// Whoever wants a short run of images is quick to write this key for the other.
+void refuse_steps_of_no_text(const Recipe& recipe,
+                             const DataDescription& data) {
+  if (recipe.train.steps == TrainRecipe().steps || data.lanes() > 0) return;
+  throw Error(ErrorCode::kInvalidArgument, "train.steps",
+              "the key is for running text, which '{}' is not",
+              recipe.data.name)
+      .hint("train.max_steps ends a run after so many steps");
+}
+
 // What is given is whole; what the recipe says besides would be lost.
 void refuse_wrappers_and_groups(const OptimizerRecipe& optimizer) {
   const bool has_groups = std::ranges::any_of(
@@ -93,6 +103,7 @@ Assembly assemble(const Recipe& recipe, int workers, const GivenObjects& given,
           ? checked_data(given.data, recipe.data.source)
           : open_data(recipe, workers, /*makes_ahead=*/true, sampling);
   const DataDescription& data = result.data->description();
+  recipe.places.blame("train", [&] { refuse_steps_of_no_text(recipe, data); });
   recipe.places.blame("task", [&] {
     check_data(recipe.task.name, *result.task, data);
     // The task's constants, such as the scale of targets, must be there before
