@@ -64,6 +64,7 @@ Address Address::find(std::string_view text, int flags) {
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list,
                                                              freeaddrinfo);
+  WEFT_CHECK(list != nullptr, "a host was found that has no address");
   const addrinfo* chosen = list;
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (each->ai_family != AF_INET) continue;
