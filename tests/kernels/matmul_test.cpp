@@ -99,7 +99,7 @@ TEST(MatmulKernel, WideRowsTakeTheBlasEntry) {
                                     transposed.sample(), 1e-5));
 }
 
-TEST(MatmulKernel, F64IsBlas) {
+TEST(MatmulKernel, F64IsBlasOrTiles) {
   for (const OpSample& sample :
        {product({65, 130}, {130, 70}, false, false, DType::kF64),
         product({130, 65}, {70, 130}, true, true, DType::kF64),
@@ -107,11 +107,15 @@ TEST(MatmulKernel, F64IsBlas) {
         product({5, 1, 17, 33}, {7, 9, 33}, false, true, DType::kF64),
         product({5, 33, 17}, {33, 9}, true, false, DType::kF64)}) {
     expect_agreement_with_tail("openblas:gemm", sample, 1e-13);
-    // What a cache holds, as each matrix of the stacks, is not left to it.
-    EXPECT_EQ(choose_kernel(Call("matmul", sample).get()).name,
-              sample.inputs[0].type.shape.rank() == 2 ? "openblas:gemm"
-                                                      : "simd:small");
+    // What a cache holds, as each matrix of the stacks, is not left to it, and
+    // nor is what is too small to be measured.
+    EXPECT_EQ(
+        choose_kernel(Call("matmul", sample).get()).name,
+        sample.inputs[0].type.shape.rank() == 2 ? "simd:tiles" : "simd:small");
   }
+  const OpSample large =
+      product({130, 140}, {140, 150}, false, false, DType::kF64);
+  EXPECT_EQ(choose_kernel(Call("matmul", large).get()).name, "openblas:gemm");
 }
 
 // Every machine that runs this has AVX2.

@@ -92,8 +92,11 @@ class FewRows final : public PreparedKernel {
   // And so many vectors of each, where there are 32 registers: an element of x
   // that is loaded serves them all.
   static constexpr std::size_t kWide = HWY_MAX_BYTES == 64 ? 2 : 1;
-  // Dot products that are summed at once.
-  static constexpr std::size_t kDots = 4;
+  // Dot products that are summed at once: of so many rows of x with so many of
+  // w. The rows of x that several threads and columns share come from the
+  // second-level cache, so that more columns are worth their registers.
+  static constexpr std::size_t kDotRows = 4;
+  static constexpr std::size_t kDotColumns = HWY_MAX_BYTES == 64 ? 6 : 3;
 
   bool is_dense() const { return std::is_same_v<T, Sum> && !x_is_across_; }
 
@@ -181,59 +184,67 @@ class FewRows final : public PreparedKernel {
   // each row of x.
   void add_dots(const KernelBuffers& buffers, const Sum* x, std::size_t first,
                 std::size_t count) const noexcept {
+    alignas(64) Sum sums[kBlockBytes / sizeof(Sum) + kMostRows * kLanes];
     const T* w = operand(buffers) + first * inner_;
     std::size_t c = 0;
-    for (; c + kDots <= count; c += kDots) {
-      dots_of_rows<kDots>(buffers, x, w + c * inner_, first + c);
+    for (; c + kDotColumns <= count; c += kDotColumns) {
+      dots_of_rows<kDotColumns>(x, w + c * inner_, sums + c, count);
     }
     for (; c < count; ++c) {
-      dots_of_rows<1>(buffers, x, w + c * inner_, first + c);
+      dots_of_rows<1>(x, w + c * inner_, sums + c, count);
+    }
+    for (std::size_t i = 0; i < rows_; ++i) {
+      finish_row(buffers, i, first, count, sums + i * count);
     }
   }
 
   template <std::size_t kColumns>
-  void dots_of_rows(const KernelBuffers& buffers, const Sum* x, const T* w,
-                    std::size_t column) const noexcept {
+  void dots_of_rows(const Sum* x, const T* w, Sum* sums,
+                    std::size_t stride) const noexcept {
     std::size_t i = 0;
-    for (; i + kDots <= rows_; i += kDots) {
-      dots<kDots, kColumns>(buffers, x, w, i, column);
+    for (; i + kDotRows <= rows_; i += kDotRows) {
+      dots<kDotRows, kColumns>(x + i * inner_, w, sums + i * stride, stride);
     }
-    for (; i < rows_; ++i) dots<1, kColumns>(buffers, x, w, i, column);
+    for (; i + 2 <= rows_; i += 2) {
+      dots<2, kColumns>(x + i * inner_, w, sums + i * stride, stride);
+    }
+    if (i < rows_) {
+      dots<1, kColumns>(x + i * inner_, w, sums + i * stride, stride);
+    }
   }
 
   template <std::size_t kRows, std::size_t kColumns>
-  void dots(const KernelBuffers& buffers, const Sum* x, const T* w,
-            std::size_t row, std::size_t column) const noexcept {
-    // A square of sums stays in registers: each vector that is loaded serves as
-    // many of them as the square is wide.
-    hn::Vec<Sums> sums[kRows][kColumns];
-    for (auto& of_row : sums) {
-      for (auto& sum : of_row) sum = hn::Zero(Sums());
+  void dots(const Sum* x, const T* w, Sum* totals,
+            std::size_t stride) const noexcept {
+    // These sums stay in registers: each vector of x that is loaded serves as
+    // many of them as there are columns, and each of w as there are rows.
+    hn::Vec<Sums> sums[kColumns][kRows];
+    for (auto& of_column : sums) {
+      for (auto& sum : of_column) sum = hn::Zero(Sums());
     }
-    const Sum* left = x + row * inner_;
     std::size_t p = 0;
     for (; p + kLanes <= inner_; p += kLanes) {
-      hn::Vec<Sums> right[kColumns];
-      for (std::size_t c = 0; c < kColumns; ++c)
-        right[c] = load(w + c * inner_ + p);
-      // Lanes are added up once for each sum, at the end; what fills no vector
-      // follows one by one.
+      hn::Vec<Sums> left[kRows];
       for (std::size_t i = 0; i < kRows; ++i) {
-        const auto value = hn::LoadU(Sums(), left + i * inner_ + p);
-        for (std::size_t c = 0; c < kColumns; ++c) {
-          sums[i][c] = hn::MulAdd(value, right[c], sums[i][c]);
+        left[i] = hn::LoadU(Sums(), x + i * inner_ + p);
+      }
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        const auto right = load(w + c * inner_ + p);
+        for (std::size_t i = 0; i < kRows; ++i) {
+          sums[c][i] = hn::MulAdd(left[i], right, sums[c][i]);
         }
       }
     }
-    for (std::size_t i = 0; i < kRows; ++i) {
-      Sum totals[kColumns];
-      add_lanes(sums[i], totals);
-      for (std::size_t c = 0; c < kColumns; ++c) {
+    // Lanes are added up once for each sum; what fills no vector follows one by
+    // one.
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      Sum column[kRows];
+      add_lanes(sums[c], column);
+      for (std::size_t i = 0; i < kRows; ++i) {
         for (std::size_t q = p; q < inner_; ++q) {
-          totals[c] +=
-              left[i * inner_ + q] * static_cast<Sum>(w[c * inner_ + q]);
+          column[i] += x[i * inner_ + q] * static_cast<Sum>(w[c * inner_ + q]);
         }
-        finish(buffers, row + i, column + c, totals[c]);
+        totals[i * stride + c] = column[i];
       }
     }
   }

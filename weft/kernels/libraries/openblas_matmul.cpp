@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "weft/base/cpu.h"
+#include "weft/graph/kernel_times.h"
 #include "weft/kernels/libraries/blas.h"
 #include "weft/kernels/libraries/blas_kernel.h"
 
@@ -43,6 +44,15 @@ std::optional<std::string> openblas_declines(const OpCall& call) {
   return std::nullopt;
 }
 
+// Larger products are measured.
+std::optional<std::string> openblas_yields(const OpCall& call) {
+  if (call.input(0).dtype == DType::kF64 &&
+      call.op.cost()(call).flops < kLeastFlops) {
+    return "takes longer to begin than a small product of f64 takes";
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<PreparedKernel> prepare_openblas(const OpCall& call) {
   if (call.input(0).dtype == DType::kF32) {
     return std::make_unique<BlasProduct<float, OpenBlas>>(Product(call));
@@ -58,7 +68,8 @@ void register_library_openblas_matmul(KernelRegistry& kernels) {
                .rank = 5,
                .declines = openblas_declines,
                .prepare = prepare_openblas,
-               .competes = true});
+               .competes = true,
+               .yields = openblas_yields});
 }
 
 }  // namespace weft

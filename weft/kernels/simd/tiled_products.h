@@ -81,9 +81,15 @@ void pack_panel(const LeftTile<T>& b, std::size_t rows, std::size_t columns,
     }
     return;
   }
-  for (std::size_t j = 0; j < columns; ++j) {
+  // The lines of so few columns stay in the first-level cache also where they
+  // are a multiple of its ways apart.
+  constexpr std::size_t kColumns = 8;
+  for (std::size_t first = 0; first < columns; first += kColumns) {
+    const std::size_t last = std::min(columns, first + kColumns);
     for (std::size_t i = 0; i < rows; ++i) {
-      to[i * columns + j] = b.data[i * b.row + j * b.step];
+      for (std::size_t j = first; j < last; ++j) {
+        to[i * columns + j] = b.data[i * b.row + j * b.step];
+      }
     }
   }
 }
