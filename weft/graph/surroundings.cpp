@@ -11,7 +11,7 @@ thread_local const RandomKeyScope* innermost_key = nullptr;
 thread_local DType compute_dtype = DType::kF32;
 thread_local DType recurrent_weights = DType::kF32;
 
-const Value& checked(const Value& key) {
+Value checked(Value key) {
   if (key.type() == RandomKeyScope::type()) return key;
   throw Error(ErrorCode::kInvalidArgument, "random key",
               "a key is {}, a seed and a step, not {}",

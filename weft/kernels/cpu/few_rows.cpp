@@ -13,6 +13,7 @@
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/product.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/streaming.h"
 #include "weft/kernels/simd/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,9 +53,8 @@ class FewRows final : public PreparedKernel {
         has_bias_(p.has_bias),
         bias_is_f32_(p.bias_is_f32),
         is_relu_(p.is_relu),
-        // The sums of a block of columns stay in half of a first-level cache.
         block_(std::max<std::size_t>(
-            kLanes, kBlockBytes / sizeof(Sum) / rows_ / kLanes * kLanes)) {}
+            kLanes, block_bytes() / sizeof(Sum) / rows_ / kLanes * kLanes)) {}
 
   std::size_t scratch_bytes() const override {
     return is_dense() ? 0 : rows_ * inner_ * sizeof(Sum);
@@ -84,7 +84,18 @@ class FewRows final : public PreparedKernel {
   }
 
  private:
+  // The sums of a block of columns stay in half of a first-level cache. Where w
+  // comes from memory, longer runs of its rows, which the processor's
+  // prefetcher follows, are worth sums in the second-level cache.
   static constexpr std::size_t kBlockBytes = 16 << 10;
+  static constexpr std::size_t kMostBlockBytes = 64 << 10;
+
+  std::size_t block_bytes() const {
+    const bool is_streamed =
+        inner_ * columns_ * sizeof(T) >= least_streamed_bytes();
+    return is_streamed && rows_ <= kMemoryBoundRows ? kMostBlockBytes
+                                                    : kBlockBytes;
+  }
   // Reading so much takes a thread longer than waking it.
   static constexpr std::size_t kThreadBytes = 64 << 10;
   // So many rows of w are read side by side, for each pass over the sums.
@@ -122,7 +133,7 @@ class FewRows final : public PreparedKernel {
                 std::size_t count) const noexcept {
     // A block has one vector of columns at least, also where so many rows of
     // that exceed the block's bytes.
-    alignas(64) Sum sums[kBlockBytes / sizeof(Sum) + kMostRows * kLanes];
+    alignas(64) Sum sums[kMostBlockBytes / sizeof(Sum) + kMostRows * kLanes];
     std::fill_n(sums, rows_ * count, Sum(0));
     const T* w = operand(buffers) + first;
     std::size_t p = 0;
@@ -184,7 +195,7 @@ class FewRows final : public PreparedKernel {
   // each row of x.
   void add_dots(const KernelBuffers& buffers, const Sum* x, std::size_t first,
                 std::size_t count) const noexcept {
-    alignas(64) Sum sums[kBlockBytes / sizeof(Sum) + kMostRows * kLanes];
+    alignas(64) Sum sums[kMostBlockBytes / sizeof(Sum) + kMostRows * kLanes];
     const T* w = operand(buffers) + first * inner_;
     std::size_t c = 0;
     for (; c + kDotColumns <= count; c += kDotColumns) {
