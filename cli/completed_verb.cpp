@@ -33,10 +33,12 @@ void collect(const CLI::App& app, const std::string& prefix,
 
 std::string output_of(const std::string& program) {
   const std::string path = program_beside(program).string();
-  // The path is quoted. NOLINTNEXTLINE(bugprone-command-processor)
-  FILE* output = access(path.c_str(), X_OK) == 0
-                     ? popen((shell_word(path) + " --list-verbs").c_str(), "r")
-                     : nullptr;
+  const std::string command = shell_word(path) + " --list-verbs";
+  FILE* output = nullptr;
+  if (access(path.c_str(), X_OK) == 0) {
+    // The path is quoted. NOLINTNEXTLINE(bugprone-command-processor)
+    output = popen(command.c_str(), "r");
+  }
   if (!output) {
     throw Error(ErrorCode::kUnavailable, path, "cannot be run");
   }

@@ -164,8 +164,8 @@ TEST_F(FreeServerTest, OneThatFailsEndsAll) {
 }
 
 TEST_F(FreeServerTest, RefusesWhatMakesNoSense) {
-  const auto refusal = [&](std::vector<std::string> overrides) {
-    return message_of([&] { recipe("no", std::move(overrides)); });
+  const auto refusal = [&](const std::vector<std::string>& overrides) {
+    return message_of([&] { recipe("no", overrides); });
   };
   EXPECT_THAT(refusal({"sync.policy=stale_server(-1)"}),
               HasSubstr("'slack' = -1 must be in [0,"));

@@ -1,5 +1,6 @@
 #include "weft/train/recipe/older_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "weft/train/recipe/recipe.h"
@@ -105,7 +106,7 @@ TEST(OlderText, IsReadAndWrittenAnew) {
   const std::string sparse = "sparsify = \"topk(0.05)\"\n";
   for (const auto& codec : codecs) expect_kept("codec = \"" + codec + '"');
   for (const auto& codec : sparse_codecs) {
-    expect_kept(sparse + "codec = \"" + codec + '"');
+    expect_kept(fmt::format("{}codec = \"{}\"", sparse, codec));
   }
   for (const auto& each : sparsifiers)
     expect_kept("sparsify = \"" + each + '"');
@@ -113,7 +114,7 @@ TEST(OlderText, IsReadAndWrittenAnew) {
     expect_kept("collective = \"" + each + '"');
   }
   for (const auto& each : sparse_collectives) {
-    expect_kept(sparse + "collective = \"" + each + '"');
+    expect_kept(fmt::format("{}collective = \"{}\"", sparse, each));
   }
   EXPECT_EQ(read("collective = \"blueconnect(2,2)\"").sync.collective,
             "blueconnect(factors=[2, 2], stage=[ring], chunks=1)");

@@ -74,7 +74,8 @@ void relu_in_place(const TensorType& type, void* y) {
 std::string name_of(const dnnl::primitive& primitive) {
   const char* name = nullptr;
   const dnnl_status_t status = dnnl_primitive_desc_query(
-      primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &name);
+      primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0,
+      static_cast<void*>(&name));
   WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
              static_cast<int>(status));
   return name;
