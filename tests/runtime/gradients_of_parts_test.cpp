@@ -52,7 +52,7 @@ Staged dense_block(const Block& block) {
     std::vector<Value> maps{to_dtype(parameters[0], block.dtype)};
     for (std::size_t i = 1; i < parameters.size(); i += 2) {
       const Value x = maps.size() == 1 ? maps[0] : concat(maps, -1);
-      const Value scale = parameters[i + 1];
+      const Value& scale = parameters[i + 1];
       const Value y = relu(batch_norm(x, scale, scale - 0.7, 1e-3)[0]);
       maps.push_back(conv2d(y, to_dtype(parameters[i], block.dtype),
                             {.padding = {1, 1, 1, 1}}));

@@ -160,11 +160,10 @@ TEST(Memory, ARunThatCannotFitIsRefusedWithABatchThatWould) {
   const std::string said = test::message_of(
       [&] { require_memory(recipe({"train.batch=640"}), 2 * free); });
   EXPECT_NE(said.find("a batch of 640 takes"), std::string::npos) << said;
-  int fitting = 0;
-  const std::size_t at = said.find("--set train.batch=");
+  const std::string_view setting = "--set train.batch=";
+  const std::size_t at = said.find(setting);
   ASSERT_NE(at, std::string::npos) << said;
-  std::sscanf(said.c_str() + at, "--set train.batch=%d", &fitting);
-  EXPECT_NEAR(fitting, 320, 100);
+  EXPECT_NEAR(std::stoi(said.substr(at + setting.size())), 320, 100);
   EXPECT_NE(test::message_of([&] {
               require_memory(recipe(), 1e3 * free);
             }).find("a smaller model"),

@@ -97,7 +97,7 @@ class TopologyParser {
 
   Error mistake(std::string_view what) const {
     return Error(ErrorCode::kInvalidArgument, "topology", "{}", what)
-        .detail(std::string(text_))
+        .detail(text_)
         .detail(std::string(place_, ' ') + "^")
         .hint("write levels, innermost first: 4@5us,35GB/s x 64@5us,10GB/s");
   }
