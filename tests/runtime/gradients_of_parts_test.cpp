@@ -178,5 +178,40 @@ TEST(NestedConcats, GrowInPlace) {
   EXPECT_LE(nested.plan_for(staged.arguments).buffer_bytes(), wide * 5 / 4);
 }
 
+// The value into which a slice is put is read again behind it, in the same
+// chunks: it may not be overwritten.
+TEST(NestedConcats, LeaveWhatIsReadAgain) {
+  const std::vector<Tensor> arguments{
+      pattern({5, 6, 6, 8}), pattern({3, 3, 8, 8}, -0.3, 0.3),
+      pattern({3, 3, 8, 4}, -0.3, 0.3), pattern({3, 3, 4, 8}, -0.3, 0.3)};
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    std::vector<Value> p;
+    for (const Tensor& each : arguments) {
+      p.push_back(builder.parameter(each.type()));
+    }
+    const Conv2dOptions same{.padding = {1, 1, 1, 1}};
+    const Value map = conv2d(p[0], p[1], same);
+    // A sum over the batch ends the chunks in which the map is made.
+    const Value part = conv2d(relu(map - moments(map).first), p[2], same);
+    const Value put = dynamic_update_slice(
+        map, part, Value(Tensor::of<std::int64_t>({4}, {0, 0, 0, 2})));
+    const Value again = conv2d(relu(part), p[3], same) * map;
+    return std::vector{sum(put * moments(again).first, {0, 1, 2})};
+  });
+  Executable chunked(function, {.batch_norm = BatchNormForm::kIcf});
+  const auto& steps = chunked.plan_for(arguments).steps();
+  EXPECT_TRUE(std::ranges::any_of(steps, [](const StepInfo& step) {
+    return step.chunk > 0 &&
+           step.name.find("dynamic_update_slice") != std::string::npos;
+  }));
+  const auto actual = chunked.run(arguments);
+  const auto expected =
+      Executable(function, {.batch_norm = BatchNormForm::kNone}).run(arguments);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(near(actual[i], expected[i], 1e-4)) << "result " << i;
+  }
+}
+
 }  // namespace
 }  // namespace weft::gradients_of_parts_test
