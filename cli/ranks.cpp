@@ -73,9 +73,12 @@ int threads_of_rank(const LocalRanks& ranks, const Transport& transport,
   if (ranks.count() > 1) return std::max(1, of_process / ranks.count());
   if (given) return of_process;
   // Processes on one host share its cores.
-  int here = 0;
+  int here = 1;
   for (int rank = 0; rank < transport.size(); ++rank) {
-    here += transport.host(rank) == transport.host(transport.rank()) ? 1 : 0;
+    const bool is_other = rank != transport.rank();
+    if (is_other && transport.host(rank) == transport.host(transport.rank())) {
+      ++here;
+    }
   }
   return std::max(1, of_process / here);
 }

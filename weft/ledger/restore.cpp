@@ -31,6 +31,7 @@ RestoreSource ledger_source(const std::string& location) {
                 if (!take(std::move(record))) throw EnoughRead();
               });
             } catch (const EnoughRead&) {
+              // Whoever takes the records wants no more of them.
             }
           }};
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "weft/base/index.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/matmul.h"
 #include "weft/ops/shape.h"

@@ -4,6 +4,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
