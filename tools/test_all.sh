@@ -45,12 +45,18 @@ format_is_right() {
   sources | xargs clang-format --dry-run --Werror
 }
 
+# The sources that a build folder has commands for.
+built_in() {
+  sed -n 's/^ *"file": "\(.*\)",*$/\1/p' "$1/compile_commands.json"
+}
+
 # A clang-tidy that, other than Debian's, spends no time on headers of the system,
 # where most of it went. clang reads no headers that GCC has precompiled, so that it
 # has commands of its own; they also name the sources of our example of an extension.
 # It reads each source by itself, so that a missing #include shows, which joined
 # sources and precompiled headers hide. What protoc generates is all that is built
-# for it, and omp.h is GCC's.
+# for it, and omp.h is GCC's. Sources that are not built here, as those for other
+# processors, have no commands to be read by.
 lint() {
   local folder="$root/build-lint" place="$root/build/clang-tidy"
   /usr/bin/python3 -m venv "$place" &&
@@ -62,6 +68,7 @@ lint() {
       -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null &&
     ninja -C "$folder" weft_open_inference weft_market_exchange > /dev/null &&
     sources | grep '\.cpp$' | grep -v '^tests/fuzz/' | grep -v '^bench/' |
+    sed "s|^|$root/|" | grep -Fxf <(built_in "$folder") |
     xargs -P"$(nproc)" -n4 "$place/bin/clang-tidy" --quiet -p "$folder" \
       "--extra-arg=-idirafter$(c++ -print-file-name=include)" 2> /dev/null
 }

@@ -51,7 +51,8 @@ TEST(Tar, ReadsWhatOthersWrite) {
   folder.write("inner/deep/c.txt", std::string(1025, 'x'));
   // A name that fits into ustar's prefix, and one that fits nowhere.
   const std::string longer(90, 'd');
-  folder.write("inner/" + longer + "/" + longer + ".txt", "prefix");
+  const std::string prefixed = fmt::format("inner/{0}/{0}.txt", longer);
+  folder.write(prefixed, "prefix");
   for (const std::string format : {"ustar", "pax", "gnu", "oldgnu"}) {
     const std::string text = archive(folder, format);
     const auto members = read_tar(bytes_of(text), "t.tar");
@@ -59,8 +60,7 @@ TEST(Tar, ReadsWhatOthersWrite) {
     EXPECT_EQ(members[0].name, "inner/a.txt");
     EXPECT_EQ(members[0].bytes.size(), 3u);
     EXPECT_EQ(members[1].bytes.size(), 0u);
-    EXPECT_EQ(members[2].name, "inner/" + longer + "/" + longer + ".txt")
-        << format;
+    EXPECT_EQ(members[2].name, prefixed) << format;
     EXPECT_EQ(members[3].bytes.size(), 1025u);
     EXPECT_EQ(members[3].bytes[1024], 'x');
   }

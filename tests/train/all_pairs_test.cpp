@@ -159,7 +159,9 @@ TEST(AllPairs, OfOrdersAreRunOrRefused) {
         recipe.overlap = (choice & 8) == 0;
         recipe.servers = (choice & 16) != 0 ? 1 : 0;
         SCOPED_TRACE(fmt::format("{} {} {}", policy, order, choice));
-        if (run_or_refuse(recipe)) run.insert(policy + " " + order);
+        if (run_or_refuse(recipe)) {
+          run.insert(fmt::format("{} {}", policy, order));
+        }
       }
     }
   }

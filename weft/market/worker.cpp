@@ -110,6 +110,7 @@ Said said_of_opening(const EnclaveOrder& order, const State& state,
   const Report& report = *checked_assignment(order.job).report;
   std::int64_t all = 0;
   for (const std::int64_t due : order.job.reads_due) all += due;
+  WEFT_CHECK(all > 0, "a job reads something");
   std::int64_t reads = 0;
   for (const std::int64_t read : report.reads) reads += read;
   Fields fields;

@@ -15,6 +15,7 @@
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/onnx.h"
+#include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
