@@ -61,7 +61,7 @@ double units_between(float actual, double exact) {
 void expect_within(double units, const Tensor& x, const Value& y,
                    double (*exact)(double)) {
   const float* numbers = x.data<float>();
-  const Tensor results = y.tensor();
+  const Tensor& results = y.tensor();
   const float* actual = results.data<float>();
   for (Dim i = 0; i < x.size(); ++i) {
     const double wanted = exact(numbers[i]);

@@ -136,7 +136,8 @@ class SimulatedAtomic {
 
   void announce(Operation::Kind kind, Order order) const noexcept {
     if (Machine* machine = Machine::current())
-      machine->before({kind, order, &value_, sizeof(T)});
+      machine->before(
+          {kind, order, static_cast<const void*>(&value_), sizeof(T)});
   }
   static void done(bool wrote, bool changed) noexcept {
     if (Machine* machine = Machine::current()) machine->after(wrote, changed);
