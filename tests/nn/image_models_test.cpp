@@ -13,6 +13,7 @@
 #include "weft/nn/model.h"
 #include "weft/nn/nn.h"
 #include "weft/nn/staging.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
 #include "weft/tensor/symbol.h"
 
