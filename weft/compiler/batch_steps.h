@@ -32,8 +32,8 @@ class BatchSteps {
     return roles_[i];
   }
   bool has_sums(std::size_t i) const { return !roles_[i]->has_only_parts(); }
-  // Whether a value that goes along the batch, or is made by what does, is one
-  // for the whole batch.
+  // Whether a step that goes along the batch makes a value that all examples
+  // share: a sum, a mean or a variance.
   bool is_sum(ValueId id) const;
   bool is_transform(std::size_t i) const { return is_transform_[i]; }
   // What makes a value; none for parameters and constants.
