@@ -102,6 +102,23 @@ class Nester {
     find_weights();
   }
 
+  // Whether all that is made of the concatenations is cheap enough to be made
+  // again where it is read later. Else the wide value would have to stay as it
+  // was, and would be copied to grow.
+  bool can_grow() const {
+    for (std::size_t reader = 0; reader < level_.size(); ++reader) {
+      for (const ValueId input : function_.nodes()[reader].inputs) {
+        if (function_.is_parameter(input)) continue;
+        const std::size_t source = at(function_.value(input).node);
+        if (weight_[source] > kMostRecomputedWeight &&
+            level_[source] < level_[reader]) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
   Function run() {
     Function result = builder_.build([&] {
       const std::vector<Value> parameters = add_parameters(builder_, function_);
@@ -281,7 +298,9 @@ class Nester {
 Function nest_concats(const Function& function) {
   Function result = function;
   for (Nest nest = find_nest(result); !nest.empty(); nest = find_nest(result)) {
-    Function next = Nester(result, nest).run();
+    Nester nester(result, nest);
+    if (!nester.can_grow()) break;
+    Function next = nester.run();
     result = std::move(next);
   }
   return result;
@@ -352,6 +371,20 @@ void register_pass_nest_concats(PassRegistry& passes) {
     %18 = relu(%17) : f32[4, 3]
     %19 = square(%18) : f32[4, 3]
     return %19, %15, %16
+  })"},
+           // What would be made again costs more than to read it.
+           {R"(func @f(%0: f32[4, 2], %1: f32[4, 1], %2: f32[3, 1], %3: f32[4, 1]) -> (f32[4, 3], f32[4, 4], f32[4, 5]) {
+    %4 = concat(%0, %1) {axis = -1} : f32[4, 3]
+    %5 = gelu(%4) : f32[4, 3]
+    %6 = gelu(%5) : f32[4, 3]
+    %7 = gelu(%6) : f32[4, 3]
+    %8 = matmul(%7, %2) : f32[4, 1]
+    %9 = concat(%0, %1, %8) {axis = -1} : f32[4, 4]
+    %10 = negate(%9) : f32[4, 4]
+    %11 = concat(%0, %1, %8, %3) {axis = -1} : f32[4, 5]
+    %12 = negate(%11) : f32[4, 5]
+    %13 = square(%7) : f32[4, 3]
+    return %13, %10, %12
   })"},
            // Two are copied faster than they are nested; a third begins
            // otherwise, and a fourth is a result.
