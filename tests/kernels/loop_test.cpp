@@ -63,6 +63,47 @@ TEST(Loops, StoreManyHalves) {
   }
 }
 
+// A store rounds by itself; whoever else reads a rounded value needs it so.
+TEST(Loops, RoundOnceWhatIsOnlyStored) {
+  const TensorType narrow{DType::kBF16, {40}};
+  const auto operand_of = [&](const LoopProgram::Output& output) {
+    LoopProgram program;
+    program.shape = narrow.shape;
+    program.inputs.push_back({narrow, std::nullopt});
+    program.instructions.emplace_back(*find_tile_op("exp"), std::vector{0});
+    program.instructions.emplace_back(tile_cast(DType::kBF16, DType::kBF16),
+                                      std::vector{1});
+    program.outputs.push_back(output);
+    const LoopProgram shorter = without_repeated_rounding(program);
+    EXPECT_EQ(static_cast<std::size_t>(shorter.outputs[0].operand),
+              shorter.instructions.size());
+    return shorter.outputs[0].operand;
+  };
+  EXPECT_EQ(operand_of({2, narrow}), 1);
+  EXPECT_EQ(operand_of({2, {DType::kF16, {40}}}), 2);
+  EXPECT_EQ(operand_of({2, {DType::kBF16, {}}, true}), 2);
+
+  // The square of the rounded value follows it down by one.
+  LoopProgram program;
+  program.shape = narrow.shape;
+  program.inputs.push_back({narrow, std::nullopt});
+  const auto add = [&](const TileOp& op, int operand) {
+    program.instructions.emplace_back(op, std::vector{operand});
+  };
+  add(*find_tile_op("exp"), 0);
+  add(tile_cast(DType::kBF16, DType::kBF16), 1);
+  add(*find_tile_op("sqrt"), 0);
+  add(tile_cast(DType::kBF16, DType::kBF16), 3);
+  add(*find_tile_op("square"), 4);
+  program.outputs = {{2, narrow}, {4, narrow}, {5, narrow}};
+  const LoopProgram shorter = without_repeated_rounding(program);
+  ASSERT_EQ(shorter.instructions.size(), 4u);
+  EXPECT_EQ(shorter.outputs[0].operand, 1);
+  EXPECT_EQ(shorter.outputs[1].operand, 3);
+  EXPECT_EQ(shorter.outputs[2].operand, 4);
+  EXPECT_EQ(shorter.instructions[3].operands, std::vector{3});
+}
+
 // A function between pieces of code, both of whose operands are one value.
 TEST(Loops, CallAFunctionOfOneValueTwice) {
   const TensorType type{DType::kF32, {40}};

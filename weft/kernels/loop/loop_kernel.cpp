@@ -9,9 +9,13 @@
 namespace weft {
 namespace {
 
-// 2 KiB of f32: a dozen buffers fit the 32 KiB of a first-level cache, and
-// the call per instruction is spread over 32 vectors.
+// What tile functions pass on lies in the 32 KiB of a first-level cache: a
+// dozen values of 2 KiB in f32, or the few of a short program in tiles of
+// twice that size. Each call begins and ends with a pipeline that is not full,
+// which shows beside the few vectors of a tile.
 constexpr std::int64_t kFunctionTile = 512;
+constexpr std::size_t kFewValues = 4;
+
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
 // Where nothing needs a buffer a tile is but a piece of work: some
@@ -27,6 +31,12 @@ constexpr std::int64_t kWorkPerThread = std::int64_t{48} * 1024;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+std::int64_t function_tile(const LoopProgram& program) {
+  const std::size_t values =
+      program.inputs.size() + program.instructions.size();
+  return values <= kFewValues ? 2 * kFunctionTile : kFunctionTile;
 }
 
 // 16 elements are whole vectors for any type and machine.
@@ -49,7 +59,8 @@ bool is_suffix(const Shape& shape, const Shape& whole) {
 }  // namespace
 
 LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
-    : program_(std::move(program)), own_(dtype_of(program_.type)) {
+    : program_(without_repeated_rounding(std::move(program))),
+      own_(dtype_of(program_.type)) {
   size_ = program_.shape.num_elements();
   // Each step needs those before it: which operands need a buffer depends on
   // whether there is code, and the tile on the largest buffer.
@@ -61,7 +72,7 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
     find_rows();
     generate_code();
   }
-  if (!code_) most_ = most_of(kFunctionTile);
+  if (!code_) most_ = most_of(function_tile(program_));
   choose_tile();
   assign_input_buffers();
   if (code_) {
@@ -125,7 +136,7 @@ void LoopKernel::generate_code() {
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = most_of(has_calls ? kFunctionTile : kCodeTile);
+  most_ = most_of(has_calls ? function_tile(program_) : kCodeTile);
   std::vector<CodeOperand> inputs;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.

@@ -53,4 +53,8 @@ struct LoopProgram {
   std::vector<Output> outputs;
 };
 
+// The same program without instructions that round a value to bf16 or f16 for
+// nobody but an output of that dtype, which is rounded as it is stored.
+LoopProgram without_repeated_rounding(LoopProgram program);
+
 }  // namespace weft

@@ -128,8 +128,9 @@ TileOp tile_cast(DType from, DType to, TileType type = TileType::kF32);
 // opposite of a bool, of which an integer has more bits than one.
 bool is_exact_in_tile(std::string_view op, DType dtype);
 
-// Converts between memory and a tile, whose numbers are of the dtype already.
-// An i32 that is loaded into a tile of f32 is rounded.
+// Converts between memory and a tile. Floats are rounded to nearest even as
+// they are stored, integers are of the dtype already. An i32 that is loaded
+// into a tile of f32 is rounded.
 void load_tile(DType dtype, const void* source, void* tile, std::int64_t size,
                TileType type = TileType::kF32) noexcept;
 void store_tile(DType dtype, const void* tile, void* target, std::int64_t size,
