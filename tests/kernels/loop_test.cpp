@@ -1,10 +1,12 @@
 // Loops as generated code and as tiles, whichever the instructions allow.
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <optional>
 #include <utility>
 
+#include "weft/base/cpu.h"
 #include "weft/base/philox.h"
 #include "weft/kernels/loop/loop_kernel.h"
 #include "weft/tensor/tensor.h"
@@ -82,6 +84,17 @@ TEST(Loops, RoundOnceWhatIsOnlyStored) {
   EXPECT_EQ(operand_of({2, narrow}), 1);
   EXPECT_EQ(operand_of({2, {DType::kF16, {40}}}), 2);
   EXPECT_EQ(operand_of({2, {DType::kBF16, {}}, true}), 2);
+
+  // What is left of a cast has no instruction, and is code nevertheless.
+  LoopProgram cast;
+  cast.shape = narrow.shape;
+  cast.inputs.push_back({{DType::kF32, {40}}, std::nullopt});
+  cast.instructions.emplace_back(tile_cast(DType::kF32, DType::kBF16),
+                                 std::vector{0});
+  cast.outputs.push_back({1, narrow});
+  EXPECT_TRUE(without_repeated_rounding(cast).instructions.empty());
+  EXPECT_EQ(LoopKernel(cast).is_generated(),
+            instruction_set() >= InstructionSet::kAvx2);
 
   // The square of the rounded value follows it down by one.
   LoopProgram program;
@@ -373,6 +386,47 @@ LoopProgram without_sum(LoopProgram program) {
   std::erase_if(program.outputs,
                 [](const auto& output) { return output.is_sum; });
   return program;
+}
+
+// Ties, carries into the exponent, subnormal numbers, and NaN whose payload
+// lies in the half that is cut off.
+TEST(Loops, RoundToBf16AsTheTypeDoes) {
+  std::vector<std::uint32_t> words;
+  for (const std::uint32_t sign : {0u, 0x8000u}) {
+    for (const std::uint32_t upper :
+         {0u, 1u, 0x7eu, 0x7fu, 0x80u, 0x3f80u, 0x3f81u, 0x7f7fu, 0x7f80u}) {
+      for (const std::uint32_t lower :
+           {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+        words.push_back((sign | upper) << 16 | lower);
+      }
+    }
+  }
+  const auto size = static_cast<Dim>(words.size());
+  LoopProgram program;
+  program.shape = {size};
+  program.inputs.push_back({{DType::kF32, {size}}, std::nullopt});
+  program.instructions.emplace_back(tile_cast(DType::kF32, DType::kBF16),
+                                    std::vector{0});
+  program.instructions.emplace_back(*find_tile_op("negate"), std::vector{1});
+  program.outputs = {{0, {DType::kBF16, {size}}}, {2, {DType::kF32, {size}}}};
+  Runner runner(program);
+  const Tensor& x = runner.inputs()[0];
+  std::memcpy(x.raw(), words.data(), x.bytes());
+  for (const bool may_generate : {true, false}) {
+    const auto y = runner.run({.may_generate = may_generate});
+    for (Dim i = 0; i < size; ++i) {
+      const float number = x.data<float>()[i];
+      const bfloat16 expected(number);
+      SCOPED_TRACE(fmt::format("{:#x}", words[static_cast<std::size_t>(i)]));
+      ASSERT_EQ(std::bit_cast<std::uint16_t>(y[0].data<bfloat16>()[i]),
+                std::bit_cast<std::uint16_t>(expected));
+      if (std::isnan(number)) {
+        ASSERT_TRUE(std::isnan(y[1].data<float>()[i]));
+      } else {
+        ASSERT_EQ(y[1].data<float>()[i], -static_cast<float>(expected));
+      }
+    }
+  }
 }
 
 // Rows of 37 numbers begin and end within a line of the cache.

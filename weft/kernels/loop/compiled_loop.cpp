@@ -30,12 +30,12 @@ std::unique_ptr<LoopCode> code_of(const LoopPiece& piece,
 
 std::optional<CompiledLoop> CompiledLoop::compile(
     const LoopProgram& program, std::span<const CodeOperand> inputs) {
-  // A program of calls alone has nothing to compile between them.
-  if (!LoopCode::covers(program, inputs) ||
-      std::all_of(program.instructions.begin(), program.instructions.end(),
-                  is_call)) {
-    return std::nullopt;
-  }
+  // A program of calls alone has nothing to compile between them; one without
+  // instructions converts what it reads to what it stores.
+  const bool has_only_calls =
+      !program.instructions.empty() &&
+      std::ranges::all_of(program.instructions, is_call);
+  if (has_only_calls || !LoopCode::covers(program, inputs)) return std::nullopt;
   LoopParts parts = parts_at_calls(program);
   while (true) {
     const auto pieces = pieces_of(program, parts);

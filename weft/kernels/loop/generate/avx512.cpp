@@ -1,6 +1,5 @@
 // Loops on vectors of 16 lanes. What is left at the end runs under the mask k7;
 // k1 and k2 hold the outcome of comparisons.
-#include "weft/base/cpu.h"
 #include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
@@ -68,10 +67,12 @@ class Avx512Generator
       return part == Part::kRest ? address | k7 : address;
     };
     if (dtype == DType::kBF16) {
-      const Zmm narrow = take();
-      round_bf16(narrow, x);
-      vmovdqu16(place(2), Ymm(narrow.getIdx()));
-      give(narrow);
+      const Zmm words = take();
+      round_bf16(words, x);
+      vpsrld(words, words, 16);
+      vpmovdw(Ymm(words.getIdx()), words);
+      vmovdqu16(place(2), Ymm(words.getIdx()));
+      give(words);
     } else if (dtype == DType::kF16) {
       vcvtps2ph(place(2), x, kToNearest);
     } else if (dtype == DType::kBool) {
@@ -118,8 +119,7 @@ class Avx512Generator
         return vrndscaleps(y, a, kToNearest);
       case Opcode::kToBf16:
         round_bf16(y, a);
-        vpmovzxwd(y, Ymm(y.getIdx()));
-        return vpslld(y, y, 16);
+        return vpandd(y, y, ptr_b[place_of(0xffff0000u)]);
       case Opcode::kToF16:
         vcvtps2ph(Ymm(y.getIdx()), a, kToNearest);
         return vcvtph2ps(y, Ymm(y.getIdx()));
@@ -169,39 +169,22 @@ class Avx512Generator
     return part == Part::kRest ? y | k7 | T_z : y;
   }
 
-  // The bf16 nearest to each lane of x, in the lower half of `narrow`. The
-  // processor's own instruction takes subnormal numbers for zero, so it is for
-  // vectors that have none.
-  void round_bf16(const Zmm& narrow, const Zmm& x) {
-    constexpr std::uint8_t kSubnormal = 0x20;
-    const Ymm words(narrow.getIdx());
-    Xbyak::Label done;
-    if (has_bf16_) {
-      vfpclassps(k1, x, kSubnormal);
-      vcvtneps2bf16(words, x);
-      // The zero flag says that no lane is subnormal.
-      kortestw(k1, k1);
-      jz(done, T_NEAR);
-    }
-    round_by_integers(narrow, x);
-    vpmovdw(words, narrow);
-    L(done);
-  }
-
-  // (x + 0x7fff + odd) >> 16, and a quiet NaN for a NaN.
-  void round_by_integers(const Zmm& narrow, const Zmm& x) {
-    vpsrld(narrow, x, 16);
-    vpandd(narrow, narrow, ptr_b[place_of(1)]);
-    vpaddd(narrow, narrow, ptr_b[place_of(0x7fff)]);
-    vpaddd(narrow, narrow, x);
+  // The bf16 nearest to each lane of x, in the upper half of a lane of y, and a
+  // quiet NaN for a NaN; the lower half counts for nothing. The processor's own
+  // instruction takes subnormal numbers for zero, and a branch to where they
+  // are rounded otherwise would wait for each operand that comes from memory.
+  void round_bf16(const Zmm& y, const Zmm& x) {
+    // Half a unit less one bit carries where the lower half is more than half a
+    // unit; where it is half, the bit that makes an odd number even does.
+    vptestmd(k1, x, ptr_b[place_of(0x10000)]);
+    vpaddd(y, x, ptr_b[place_of(0x7fff)]);
+    vpaddd(y | k1, y, ptr_b[place_of(1)]);
     // Adding to a NaN's bits could carry into its exponent and sign, and make a
     // number of it.
     vcmpps(k1, x, x, 3);
-    vpord(narrow | k1, x, ptr_b[place_of(0x400000)]);
-    vpsrld(narrow, narrow, 16);
+    vpord(y | k1, x, ptr_b[place_of(0x400000)]);
   }
 
-  const bool has_bf16_ = instruction_set() >= InstructionSet::kAvx512Bf16;
   Xbyak::Label ones_;  // a byte for each lane
   Zmm one_;
 };
