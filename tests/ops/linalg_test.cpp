@@ -6,6 +6,7 @@
 #include "tests/support/exact.h"
 #include "tests/support/op_case.h"
 
+#include "weft/base/parallel.h"
 #include "weft/runtime/eager.h"
 
 namespace weft::testing::linalg_test {
@@ -114,12 +115,48 @@ TEST(Linalg, QrMultipliesBack) {
 }
 
 TEST(Linalg, EighMultipliesBack) {
-  const Value x = drawn({2, 50, 50});
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const double tolerance = dtype == DType::kF32 ? 2e-4 : 1e-12;
+    for (const Dim n : {1, 2, 16, 50, 64, 65, 130}) {
+      const Value x = drawn({2, n, n}, dtype);
+      const auto [values, vectors] = eigh(x);
+      const Value scaled = vectors * reshape(values, {2, 1, n});
+      expect_near(matmul(scaled, vectors, {false, true}),
+                  (x + flipped(x)) * 0.5, tolerance);
+      expect_near(matmul(vectors, vectors, {true, false}),
+                  broadcast_to(cast(eye(n), dtype), {2, n, n}), tolerance);
+      EXPECT_TENSOR(values, sort(values).first);
+    }
+  }
+}
+
+// A stack shares out its matrices over the threads, and a single matrix its
+// vectors.
+TEST(Linalg, EighOfAStackIsThatOfEachMatrix) {
+  const Value x = drawn({2, 150, 150});
   const auto [values, vectors] = eigh(x);
-  const Value scaled = vectors * reshape(values, {2, 1, 50});
-  expect_near(matmul(scaled, vectors, {false, true}), (x + flipped(x)) * 0.5,
-              1e-4);
-  EXPECT_TENSOR(values, sort(values).first);
+  for (Dim i = 0; i < 2; ++i) {
+    for (const int threads : {1, 3}) {
+      const int before = thread_count();
+      set_thread_count(threads);
+      const auto [one, its_vectors] =
+          eigh(slice(x, {i, 0, 0}, {i + 1, 150, 150}));
+      set_thread_count(before);
+      EXPECT_TENSOR(one, slice(values, {i, 0}, {i + 1, 150}));
+      EXPECT_TENSOR(its_vectors, slice(vectors, {i, 0, 0}, {i + 1, 150, 150}));
+    }
+  }
+}
+
+TEST(Linalg, EighTakesTheSmallestNumbers) {
+  // Half of it is a number yet.
+  const double least = 2 * std::numeric_limits<double>::denorm_min();
+  const Value x = Tensor::of<double>({2, 2}, {0, least, least, 0});
+  const auto [values, vectors] = eigh(x);
+  EXPECT_TENSOR(values, Value(Tensor::of<double>({2}, {-least, least})));
+  const auto [zeros, axes] = eigh(f32({2, 2}, {0, 0, 0, 0}));
+  EXPECT_TENSOR(zeros, f32({2}, {0, 0}));
+  EXPECT_TENSOR(axes, f32({2, 2}, {1, 0, 0, 1}));
 }
 
 // The sum of the two halves would be beyond all numbers of f32.

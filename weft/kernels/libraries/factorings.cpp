@@ -2,6 +2,7 @@
 // operand: the methods are backward stable, so that results are exact for an
 // operand that is off by roundings of its largest numbers.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "weft/base/index.h"
 #include "weft/kernels/libraries/lapack.h"
 #include "weft/kernels/libraries/matrix_stacks.h"
+#include "weft/kernels/simd/tridiagonal.h"
 #include "weft/ops/support/factors.h"
 
 namespace weft {
@@ -61,6 +63,7 @@ class QrFactoring {
   std::int64_t integers() const { return 0; }
 
   bool run(const T* a, T* const* results, Pieces<T> memory, lapack_int*) const {
+    const OnOneThread on_one_thread;
     T* by_columns = memory.take(m_ * n_);
     T* by_rows = memory.take(m_ * n_);
     T* t = memory.take(block_ * n_);
@@ -108,33 +111,51 @@ class QrFactoring {
   std::int64_t m_, n_, block_;
 };
 
+// LAPACK's syevd, but for the way to a tridiagonal matrix, which takes it as
+// long as the rest; and the way back is shared out over the threads.
 template <class T>
 class EighFactoring {
  public:
-  explicit EighFactoring(const Sides& sides) : n_(sides.rows) {
-    work_ = asked([&](double* size, lapack_int none) {
-      return lapack::syevd(to_lapack(n_), static_cast<double*>(nullptr),
-                           nullptr, size, none, &integers_, none);
+  explicit EighFactoring(const Sides& sides)
+      : n_(sides.rows),
+        stride_(tridiagonal_stride(n_)),
+        blocks_((n_ - 1 + kBlock - 1) / kBlock),
+        parts_((n_ + kColumns - 1) / kColumns) {
+    double* nowhere = nullptr;
+    const std::int64_t divide_work = asked([&](double* size, lapack_int none) {
+      return lapack::stedc(to_lapack(n_), nowhere, nowhere, nowhere, size, none,
+                           &integers_, none);
     });
+    work_ =
+        std::max(divide_work, (blocks_ * kBlock + parts_ * kColumns) * kBlock);
   }
 
-  std::int64_t numbers() const { return n_ * n_ + n_ + work_; }
+  std::int64_t numbers() const {
+    return stride_ * (stride_ + kTridiagonalRows) + 3 * n_ + n_ * n_ + work_;
+  }
   std::int64_t integers() const { return integers_; }
 
   bool run(const T* a, T* const* results, Pieces<T> memory,
            lapack_int* integers) const {
     const std::int64_t n = n_;
-    T* vectors = memory.take(n * n);
-    // A symmetric matrix is the same by rows and by columns. Halves are added,
-    // as a sum might be beyond all numbers.
-    for_each_by_tiles(n, n, [=](auto i, auto j) {
-      vectors[i * n + j] = a[i * n + j] / 2 + a[j * n + i] / 2;
-    });
+    T* matrix = memory.take(stride_ * stride_);
+    T* rows = memory.take(stride_ * kTridiagonalRows);
+    T* beside = memory.take(n);
+    T* factors = memory.take(n);
     T* farthest = memory.take(n);
-    if (lapack::syevd(to_lapack(n), vectors, results[0], memory.take(work_),
-                      to_lapack(work_), integers, integers_) != 0) {
-      return false;
+    T* vectors = memory.take(n * n);
+    T* work = memory.take(work_);
+    {
+      const OnOneThread on_one_thread;
+      const T scale = copy_scaled(a, matrix, farthest);
+      make_tridiagonal(n, matrix, results[0], beside, factors, rows);
+      if (lapack::stedc(to_lapack(n), results[0], beside, vectors, work,
+                        to_lapack(work_), integers, integers_) != 0) {
+        return false;
+      }
+      for (std::int64_t i = 0; i < n; ++i) results[0][i] /= scale;
     }
+    turn_back(matrix, factors, vectors, work);
     for_each_by_tiles(n, n, [=, to = results[1]](auto i, auto j) {
       to[i * n + j] = vectors[j * n + i];
     });
@@ -143,7 +164,83 @@ class EighFactoring {
   }
 
  private:
-  std::int64_t n_, work_;
+  // So many reflections are joined, and applied to so many columns at once,
+  // whatever the threads are, so that sums have one order.
+  static constexpr std::int64_t kBlock = 32;
+  static constexpr std::int64_t kColumns = 64;
+
+  // The symmetric part, times a power of 2 by which squares of its numbers are
+  // numbers. It is the same by rows and by columns. Halves are added, as a sum
+  // might be beyond all numbers. `largest` is memory for a number of each
+  // column.
+  T copy_scaled(const T* a, T* matrix, T* largest) const {
+    const std::int64_t n = n_, stride = stride_;
+    std::fill_n(matrix, stride * stride, T(0));
+    for_each_by_tiles(n, n, [=](auto i, auto j) {
+      matrix[i * stride + j] = a[i * n + j] / 2 + a[j * n + i] / 2;
+    });
+    std::fill_n(largest, n, T(0));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T size = std::fabs(matrix[i * stride + j]);
+        largest[j] = size > largest[j] ? size : largest[j];
+      }
+    const T most = *std::max_element(largest, largest + n);
+    // Beyond it a power or its inverse is no normal number.
+    constexpr int kMost = std::numeric_limits<T>::max_exponent - 3;
+    const int exponent =
+        most == 0 ? 0 : std::clamp(std::ilogb(most), -kMost, kMost);
+    const T scale = std::ldexp(T(1), -exponent);
+    for (std::int64_t i = 0; i < stride * stride; ++i) matrix[i] *= scale;
+    return scale;
+  }
+
+  // From vectors of the tridiagonal matrix to those of the whole: Q times each.
+  void turn_back(const T* matrix, const T* factors, T* vectors, T* work) const {
+    const T* reflections = matrix + stride_;  // the first row has none
+    T* joined = work;
+    T* room = work + blocks_ * kBlock * kBlock;
+    share_out(blocks_, n_ * kBlock, [=, this](std::int64_t block) {
+      lapack::join_reflections(rows_of(block), size_of(block),
+                               reflections + block * kBlock * stride_,
+                               to_lapack(stride_), factors + block * kBlock,
+                               joined + block * kBlock * kBlock);
+    });
+    share_out(parts_, n_ * n_, [=, this](std::int64_t part) {
+      const std::int64_t first = part * kColumns;
+      for (std::int64_t block = 0; block < blocks_; ++block) {
+        lapack::reflect(rows_of(block),
+                        to_lapack(std::min(kColumns, n_ - first)),
+                        size_of(block), reflections + block * kBlock * stride_,
+                        to_lapack(stride_), joined + block * kBlock * kBlock,
+                        vectors + first * n_, to_lapack(n_),
+                        room + part * kColumns * kBlock);
+      }
+    });
+  }
+
+  lapack_int size_of(std::int64_t block) const {
+    return to_lapack(std::min(kBlock, n_ - 1 - block * kBlock));
+  }
+  // Those that its reflections change.
+  lapack_int rows_of(std::int64_t block) const {
+    return to_lapack(block * kBlock) + size_of(block);
+  }
+
+  // Calls task(i) for each i, which takes some 64 times so many products.
+  template <class Task>
+  static void share_out(std::int64_t count, std::int64_t products, Task task) {
+    constexpr std::int64_t kLeastProducts = 1 << 14;
+    parallel_for(count, 1 + kLeastProducts / products,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const OnOneThread on_one_thread;
+                   for (std::int64_t i = begin; i < end; ++i) task(i);
+                 });
+  }
+
+  std::int64_t n_, stride_;
+  std::int64_t blocks_, parts_;  // of reflections, and of columns
+  std::int64_t work_;
   lapack_int integers_ = 0;
 };
 
@@ -166,6 +263,7 @@ class SvdFactoring {
 
   bool run(const T* a, T* const* results, Pieces<T> memory,
            lapack_int* integers) const {
+    const OnOneThread on_one_thread;
     T* copy = memory.take(m_ * n_);
     std::copy_n(a, m_ * n_, copy);
     T* farthest = memory.take(k_);
@@ -202,6 +300,10 @@ class FactorKernel final : public PreparedKernel {
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
+    // A single one may share its work out itself.
+    if (sides_.count == 1) {
+      return factor(buffers, 0, static_cast<std::byte*>(buffers.scratch));
+    }
     for_each_matrix(sides_.count, least_matrices(sides_),
                     [&](std::int64_t i, std::int64_t task) {
                       factor(buffers, i,
@@ -256,7 +358,7 @@ std::unique_ptr<PreparedKernel> prepare_factors(const OpCall& call) {
   return std::make_unique<FactorKernel<float, Factoring<float>>>(call);
 }
 
-// Four of its squares are what gesdd works in, and two what syevd does; they
+// Four of its squares are what gesdd works in, and one what stedc does; they
 // count them with 32 bits.
 constexpr std::int64_t kMostDivided = 23'000;
 
@@ -276,7 +378,7 @@ std::optional<std::string> divide_and_conquer_declines(const OpCall& call) {
 void register_library_factorings(KernelRegistry& kernels) {
   kernels.add({"qr", "lapack:geqrt", 10, lapack_declines,
                prepare_factors<QrFactoring>});
-  kernels.add({"eigh", "lapack:syevd", 10, divide_and_conquer_declines,
+  kernels.add({"eigh", "lapack:stedc", 10, divide_and_conquer_declines,
                prepare_factors<EighFactoring>});
   kernels.add({"svd", "lapack:gesdd", 10, divide_and_conquer_declines,
                prepare_factors<SvdFactoring>});

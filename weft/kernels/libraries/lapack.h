@@ -70,25 +70,60 @@ inline void multiply_by_transposed_block(lapack_int m, lapack_int n,
                 &stride, t, &t_stride, c, &stride, work, &m);
 }
 
-// Eigenvalues of a symmetric [n, n], whose lower triangle is read, and its
-// vectors in its place.
-inline lapack_int syevd(lapack_int n, float* a, float* values, float* work,
-                        lapack_int work_size, lapack_int* integers,
-                        lapack_int integer_size) {
-  const char with_vectors = 'V', half = 'L';
+// Eigenvalues of a symmetric tridiagonal [n, n], of whose diagonals nothing
+// else is left, and its vectors as columns.
+inline lapack_int stedc(lapack_int n, float* diagonal, float* beside,
+                        float* vectors, float* work, lapack_int work_size,
+                        lapack_int* integers, lapack_int integer_size) {
+  const char of_tridiagonal = 'I';
   lapack_int info = 0;
-  LAPACK_ssyevd(&with_vectors, &half, &n, a, &n, values, work, &work_size,
-                integers, &integer_size, &info);
+  LAPACK_sstedc(&of_tridiagonal, &n, diagonal, beside, vectors, &n, work,
+                &work_size, integers, &integer_size, &info);
   return info;
 }
-inline lapack_int syevd(lapack_int n, double* a, double* values, double* work,
-                        lapack_int work_size, lapack_int* integers,
-                        lapack_int integer_size) {
-  const char with_vectors = 'V', half = 'L';
+inline lapack_int stedc(lapack_int n, double* diagonal, double* beside,
+                        double* vectors, double* work, lapack_int work_size,
+                        lapack_int* integers, lapack_int integer_size) {
+  const char of_tridiagonal = 'I';
   lapack_int info = 0;
-  LAPACK_dsyevd(&with_vectors, &half, &n, a, &n, values, work, &work_size,
-                integers, &integer_size, &info);
+  LAPACK_dstedc(&of_tridiagonal, &n, diagonal, beside, vectors, &n, work,
+                &work_size, integers, &integer_size, &info);
   return info;
+}
+
+// Reflections that make a matrix tridiagonal (sytrd, 'U') become I - V T Vᵀ for
+// `block` of them, the first of all or what follows another block. `v` [rows,
+// block] has the vectors, of which what is below the last 1 is not read, and t
+// is [block, block].
+inline void join_reflections(lapack_int rows, lapack_int block, const float* v,
+                             lapack_int stride, const float* factors,
+                             float* t) {
+  const char backward = 'B', by_columns = 'C';
+  LAPACK_slarft(&backward, &by_columns, &rows, &block, v, &stride, factors, t,
+                &block);
+}
+inline void join_reflections(lapack_int rows, lapack_int block, const double* v,
+                             lapack_int stride, const double* factors,
+                             double* t) {
+  const char backward = 'B', by_columns = 'C';
+  LAPACK_dlarft(&backward, &by_columns, &rows, &block, v, &stride, factors, t,
+                &block);
+}
+
+// c [rows, columns] becomes (I - V T Vᵀ) c. `work` has columns block numbers.
+inline void reflect(lapack_int rows, lapack_int columns, lapack_int block,
+                    const float* v, lapack_int stride, const float* t, float* c,
+                    lapack_int c_stride, float* work) {
+  const char left = 'L', as_it_is = 'N', backward = 'B', by_columns = 'C';
+  LAPACK_slarfb(&left, &as_it_is, &backward, &by_columns, &rows, &columns,
+                &block, v, &stride, t, &block, c, &c_stride, work, &columns);
+}
+inline void reflect(lapack_int rows, lapack_int columns, lapack_int block,
+                    const double* v, lapack_int stride, const double* t,
+                    double* c, lapack_int c_stride, double* work) {
+  const char left = 'L', as_it_is = 'N', backward = 'B', by_columns = 'C';
+  LAPACK_dlarfb(&left, &as_it_is, &backward, &by_columns, &rows, &columns,
+                &block, v, &stride, t, &block, c, &c_stride, work, &columns);
 }
 
 // Singular values of an [m, n] with the first min(m, n) vectors: u is [m, k]

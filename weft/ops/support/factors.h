@@ -55,18 +55,20 @@ void orient_columns(std::int64_t rows, std::int64_t columns, T* vectors,
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       const T x = vectors[i * columns + j];
-      if (std::fabs(x) > std::fabs(farthest[j])) farthest[j] = x;
+      farthest[j] = std::fabs(x) > std::fabs(farthest[j]) ? x : farthest[j];
     }
   // A sign is free in each pair of vectors. Fixing it makes all methods and
   // kernels agree.
+  T* const signs = farthest;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    signs[j] = farthest[j] < 0 ? T(-1) : T(1);
+  }
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
-      if (farthest[j] < 0) vectors[i * columns + j] *= -1;
+      vectors[i * columns + j] *= signs[j];
     }
   for (std::int64_t j = 0; j < columns; ++j)
-    for (std::int64_t i = 0; i < width; ++i) {
-      if (farthest[j] < 0) partner[j * width + i] *= -1;
-    }
+    for (std::int64_t i = 0; i < width; ++i) partner[j * width + i] *= signs[j];
 }
 
 // NaN and infinity times 0 are NaN, which unlike a function's call is found in
