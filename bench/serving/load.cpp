@@ -9,34 +9,33 @@
 // "coordinated omission" is to leave them out). Without a rate, each connection
 // sends when its last answer has come, which measures how much the server can
 // do.
+//
+// It shares its cores with the server, so that what it does counts: it waits
+// for all sockets and for the next request in one call, without timers.
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <fmt/core.h>
-#include <memory>
 #include <optional>
+#include <poll.h>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
+#include <sys/prctl.h>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/base/file.h"
+#include "weft/comm/tcp/address.h"
+#include "weft/comm/tcp/socket.h"
 
 namespace {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using boost::system::error_code;
-using Clock = std::chrono::steady_clock;
+namespace tcp = weft::tcp;
 
 struct Arguments {
   std::string host, port, request;
@@ -69,28 +68,60 @@ class Arrivals {
   double next_ = 0;
 };
 
-class Load;
-
-class Connection : public std::enable_shared_from_this<Connection> {
+// One request at a time goes over it.
+class Connection {
  public:
-  Connection(Load& load, asio::io_context& context)
-      : load_(load), stream_(context) {}
-
-  void connect(const asio::ip::tcp::endpoint& server) {
-    stream_.connect(server);
-    stream_.socket().set_option(asio::ip::tcp::no_delay(true));
+  explicit Connection(const tcp::Address& server)
+      : socket_(tcp::Socket::connect(server)) {
+    pollfd connected{socket_.get(), POLLOUT, 0};
+    tcp::wait_for({&connected, 1}, kConnectsWithinSeconds);
+    const std::string failure =
+        connected.revents == 0 ? "nobody answers" : socket_.connect_failure();
+    if (!failure.empty()) {
+      throw weft::Error(weft::ErrorCode::kUnavailable, server.text(), "{}",
+                        failure);
+    }
   }
-  void send(Clock::time_point due);
+
+  void begin(std::string_view request, double due) {
+    due_ = due;
+    unsent_ = std::as_bytes(std::span(request));
+    answer_.emplace();
+    answer_->eager(true);
+    unsent_ = unsent_.subspan(socket_.send(unsent_));
+  }
+
+  // Sends and receives what can be now, and says whether the answer is whole.
+  bool go_on() {
+    if (!unsent_.empty()) unsent_ = unsent_.subspan(socket_.send(unsent_));
+    const auto room = received_.prepare(kReceiveBytes);
+    received_.commit(
+        socket_.receive({static_cast<std::byte*>(room.data()), room.size()}));
+    boost::system::error_code error;
+    received_.consume(answer_->put(received_.data(), error));
+    if (error && error != http::error::need_more) {
+      throw weft::Error(weft::ErrorCode::kDataLoss, "the answer", "{}",
+                        error.message());
+    }
+    return answer_->is_done();
+  }
+
+  pollfd awaited() const {
+    const int events = unsent_.empty() ? POLLIN : POLLIN | POLLOUT;
+    return {socket_.get(), static_cast<short>(events), 0};
+  }
+  double due() const { return due_; }
+  bool is_ok() const { return answer_->get().result() == http::status::ok; }
 
  private:
-  void receive();
-  void finish(error_code error);
+  static constexpr double kConnectsWithinSeconds = 10;
+  static constexpr std::size_t kReceiveBytes = 64 << 10;
 
-  Load& load_;
-  beast::tcp_stream stream_;
-  beast::flat_buffer buffer_;
-  std::optional<http::response_parser<http::string_body>> parser_;
-  Clock::time_point due_;
+  tcp::Socket socket_;
+  double due_ = 0;
+  std::span<const std::byte> unsent_;
+  boost::beast::flat_buffer received_;
+  std::optional<http::response_parser<http::string_body>> answer_;
 };
 
 class Load {
@@ -98,52 +129,29 @@ class Load {
   Load(const Arguments& arguments, std::vector<std::string> requests)
       : arguments_(arguments),
         requests_(std::move(requests)),
-        timer_(context_),
-        arrivals_(arguments.rate, arguments.is_poisson) {}
+        arrivals_(arguments.rate, arguments.is_poisson) {
+    const auto server =
+        tcp::Address::look_up(arguments.host + ":" + arguments.port);
+    for (int i = 0; i < arguments.connections; ++i) {
+      idle_.push_back(connections_.size());
+      connections_.emplace_back(server);
+    }
+    sockets_.resize(connections_.size(), kNoSocket);
+  }
 
   void run() {
-    asio::ip::tcp::resolver resolver(context_);
-    const auto server =
-        resolver.resolve(arguments_.host, arguments_.port)->endpoint();
-    for (int i = 0; i < arguments_.connections; ++i) {
-      idle_.push_back(std::make_shared<Connection>(*this, context_));
-      idle_.back()->connect(server);
+    start_ = last_ = tcp::clock_seconds();
+    end_ = start_ + arguments_.seconds;
+    due_ = start_ + arrivals_.next();
+    while (true) {
+      const double now = tcp::clock_seconds();
+      take_due(now);
+      while (!late_.empty() && !idle_.empty()) send_next();
+      const bool is_over = now >= end_ && late_.empty();
+      if (busy_ == 0 && (is_over || idle_.empty())) break;
+      wait();
     }
-    start_ = Clock::now();
-    end_ = start_ + seconds(arguments_.seconds);
-    if (arguments_.rate > 0) {
-      due_ = start_ + seconds(arrivals_.next());
-      arrive();
-    } else {
-      for (const auto& each : std::exchange(idle_, {})) each->send(start_);
-    }
-    context_.run();
-  }
-
-  // It stays where it is.
-  const std::string& next_request() {
-    return requests_[next_request_++ % requests_.size()];
-  }
-
-  void finished(const std::shared_ptr<Connection>& connection,
-                Clock::time_point due, unsigned status) {
-    const auto now = Clock::now();
-    last_ = now;
-    if (status == 200) {
-      latencies_.push_back(std::chrono::duration<double>(now - due).count());
-    } else {
-      ++errors_;
-    }
-    if (status == 0) return;  // the connection is gone
-    if (!late_.empty()) {
-      const auto next = late_.front();
-      late_.pop_front();
-      connection->send(next);
-    } else if (arguments_.rate == 0 && now < end_) {
-      connection->send(now);
-    } else {
-      idle_.push_back(connection);
-    }
+    errors_ += static_cast<std::int64_t>(late_.size());
   }
 
   void print() {
@@ -153,8 +161,7 @@ class Load {
       const auto last = static_cast<double>(latencies_.size() - 1);
       return latencies_[static_cast<std::size_t>(share * last)];
     };
-    const double seconds =
-        std::chrono::duration<double>(last_ - start_).count();
+    const double seconds = last_ - start_;
     fmt::print(R"({{"answered": {}, "errors": {}, "seconds": {}, "rate": {}, )"
                R"("p50": {}, "p90": {}, "p99": {}, "longest": {}}})"
                "\n",
@@ -164,64 +171,80 @@ class Load {
   }
 
  private:
-  // Sends what is due by now; then the timer waits for the next one.
-  void arrive() {
-    const auto now = Clock::now();
-    for (; due_ <= now; due_ = start_ + seconds(arrivals_.next())) {
-      if (due_ >= end_) return;
-      if (idle_.empty()) {
-        late_.push_back(due_);
-        continue;
-      }
-      const auto connection = idle_.front();
-      idle_.pop_front();
-      connection->send(due_);
+  static constexpr pollfd kNoSocket{-1, 0, 0};
+  static constexpr double kNever = 3600;
+
+  // Without a rate, a request is due wherever a connection is idle.
+  void take_due(double now) {
+    if (arguments_.rate == 0) {
+      if (now < end_) late_.resize(idle_.size(), now);
+      return;
     }
-    if (due_ >= end_) return;
-    timer_.expires_at(due_);
-    timer_.async_wait([this](error_code) { arrive(); });
+    for (; due_ <= now && due_ < end_; due_ = start_ + arrivals_.next()) {
+      late_.push_back(due_);
+    }
   }
 
-  static Clock::duration seconds(double value) {
-    return std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(value));
+  void send_next() {
+    const std::size_t at = idle_.front();
+    idle_.pop_front();
+    const double due = late_.front();
+    late_.pop_front();
+    ++busy_;
+    go_on(at, [&](Connection& connection) {
+      connection.begin(requests_[next_request_++ % requests_.size()], due);
+      return false;
+    });
+  }
+
+  // Until an answer comes, or a request is due that a connection can take.
+  void wait() {
+    const bool can_send = !idle_.empty() && arguments_.rate > 0 && due_ < end_;
+    const double until = can_send || busy_ == 0 ? std::min(due_, end_) : kNever;
+    tcp::wait_for(sockets_, until - tcp::clock_seconds());
+    for (std::size_t at = 0; at < sockets_.size(); ++at) {
+      if (sockets_[at].revents == 0) continue;
+      go_on(at, [](Connection& connection) { return connection.go_on(); });
+    }
+  }
+
+  // Takes a step of a request, which says whether the answer is whole. A
+  // connection that breaks is lost, and its request is an error.
+  template <class Step>
+  void go_on(std::size_t at, Step step) {
+    Connection& connection = connections_[at];
+    try {
+      const bool is_whole = step(connection);
+      sockets_[at] = is_whole ? kNoSocket : connection.awaited();
+      if (!is_whole) return;
+      last_ = tcp::clock_seconds();
+      if (connection.is_ok()) {
+        latencies_.push_back(last_ - connection.due());
+      } else {
+        ++errors_;
+      }
+      idle_.push_back(at);
+    } catch (const weft::Error&) {
+      sockets_[at] = kNoSocket;
+      ++errors_;
+    }
+    --busy_;
   }
 
   Arguments arguments_;
   const std::vector<std::string> requests_;
   std::size_t next_request_ = 0;
-  asio::io_context context_{1};
-  asio::steady_timer timer_;
-  std::deque<std::shared_ptr<Connection>> idle_;
-  std::deque<Clock::time_point> late_;  // due, and without a connection
+  std::deque<Connection> connections_;  // which stay where they are
+  std::vector<pollfd> sockets_;  // of connections whose answer is awaited
+  std::deque<std::size_t> idle_;
+  std::size_t busy_ = 0;
+  std::deque<double> late_;  // due, and without a connection
   Arrivals arrivals_;
-  Clock::time_point start_, end_, last_;
-  Clock::time_point due_;  // of the next request
+  double start_ = 0, end_ = 0, last_ = 0;
+  double due_ = 0;  // of the next request
   std::int64_t errors_ = 0;
   std::vector<double> latencies_;
 };
-
-void Connection::send(Clock::time_point due) {
-  due_ = due;
-  asio::async_write(stream_, asio::buffer(load_.next_request()),
-                    [self = shared_from_this()](error_code error, std::size_t) {
-                      if (error) return self->finish(error);
-                      self->receive();
-                    });
-}
-
-void Connection::receive() {
-  parser_.emplace();
-  http::async_read(stream_, buffer_, *parser_,
-                   [self = shared_from_this()](error_code error, std::size_t) {
-                     self->finish(error);
-                   });
-}
-
-void Connection::finish(error_code error) {
-  load_.finished(shared_from_this(), due_,
-                 error ? 0 : parser_->get().result_int());
-}
 
 std::vector<std::string> requests_in(const std::filesystem::path& place) {
   if (!std::filesystem::is_directory(place)) return {weft::read_text(place)};
@@ -271,6 +294,8 @@ Arguments parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     const Arguments arguments = parse(argc, argv);
+    // The system would wait for up to 50 us longer than it is asked to.
+    prctl(PR_SET_TIMERSLACK, 1UL);
     Load load(arguments, requests_in(arguments.request));
     load.run();
     load.print();
