@@ -10,27 +10,19 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
 #include <thread>
 #include <vector>
+
+#include "bench/rooflines/read.h"
 
 #include "weft/base/huge_pages.h"
 
 namespace {
 
+using weft::bench::read_sum;
+
 constexpr double kSecondsOfPass = 0.02;
 constexpr int kPasses = 9;
-
-// Eight sums of a line each: no addition waits for another.
-float sum(const float* data, std::size_t count) {
-  constexpr std::size_t kLanes = 128;
-  float sums[kLanes] = {};
-  for (std::size_t i = 0; i + kLanes <= count; i += kLanes) {
-#pragma omp simd
-    for (std::size_t k = 0; k < kLanes; ++k) sums[k] += data[i + k];
-  }
-  return std::accumulate(sums, sums + kLanes, 0.f);
-}
 
 // Bytes a second of one pass, in which each thread reads its part `rounds`
 // times.
@@ -44,12 +36,12 @@ double rate(const weft::HugeVector<float>& data, unsigned threads,
       team.emplace_back([&, t] {
         const std::size_t begin = data.size() * t / threads;
         const std::size_t end = data.size() * (t + 1) / threads;
-        volatile float seen = sum(data.data() + begin, end - begin);
+        volatile float seen = read_sum(data.data() + begin, end - begin);
         // All read at once: one alone would have the last cache to itself.
         for (++ready; ready < threads;) std::this_thread::yield();
         const auto start = std::chrono::steady_clock::now();
         for (std::size_t i = 0; i < rounds; ++i) {
-          seen = sum(data.data() + begin, end - begin);
+          seen = read_sum(data.data() + begin, end - begin);
         }
         (void)seen;
         seconds[t] = std::chrono::duration<double>(

@@ -5,15 +5,17 @@
 //   onednn   oneDNN's own LSTM or GRU
 //   loop     the loop with the parameters of the search
 // Work is sequences, a part of one where the steps of `ops` are fewer. The
-// request `latency` answers with the p50 and p99 of a run in seconds, `search`
-// with the seconds of a search that nothing is known of, and of a run with the
-// paper's parameters, with the default, and with what was found.
+// request `latency` answers with the p50 and p99 of a run in seconds, and with
+// those of reading the weights and nothing else; `search` answers with the
+// seconds of a search that nothing is known of, and of a run with the paper's
+// parameters, with the default, and with what was found.
 #include <algorithm>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/weight_reads.h"
 
 #include "weft/base/parallel.h"
 #include "weft/base/philox.h"
@@ -32,8 +34,8 @@ using recurrent::Cell;
 
 // Separate ops are unrolled, and no more of them than a plan is made of soon.
 constexpr std::int64_t kMostUnrolled = 25;
-constexpr int kLatencies = 200;
-constexpr double kSecondsOfLatencies = 3;
+constexpr double kSecondsOfLatencies = 6;
+constexpr double kSecondsOfTurn = 0.3;
 
 struct Problem {
   Cell cell;
@@ -290,22 +292,41 @@ std::unique_ptr<Way> make_way(const Problem& problem, const std::string& way) {
   return std::make_unique<KernelWay>(problem, "simd:" + problem.op() + "_loop");
 }
 
-Json latencies(Way& way) {
-  std::vector<double> seconds;
-  const Stopwatch all;
-  while (std::ssize(seconds) < kLatencies ||
-         all.seconds() < kSecondsOfLatencies / 10) {
-    if (all.seconds() > kSecondsOfLatencies && seconds.size() > 10) break;
+// Appends the seconds of each run of a turn. The first is not counted, as it
+// finds the caches as others left them.
+template <class Run>
+void time_turn(std::vector<double>& seconds, Run run) {
+  run();
+  const Stopwatch turn;
+  do {
     const Stopwatch watch;
-    way.run();
+    run();
     seconds.push_back(watch.seconds());
-  }
+  } while (turn.seconds() < kSecondsOfTurn);
+}
+
+double quantile(std::vector<double>& seconds, double share) {
   std::ranges::sort(seconds);
-  const auto at = [&](double share) {
-    return seconds[static_cast<std::size_t>(
-        share * static_cast<double>(seconds.size() - 1))];
-  };
-  return {{"p50", at(0.5)}, {"p99", at(0.99)}, {"runs", seconds.size()}};
+  return seconds[static_cast<std::size_t>(
+      share * static_cast<double>(seconds.size() - 1))];
+}
+
+// Runs take turns with the bare reads of as many weights.
+Json latencies(Way& way, const Problem& problem) {
+  const std::int64_t weights =
+      problem.gates() * problem.hidden * problem.hidden;
+  const WeightReads reads(weights, weights, problem.steps);
+  std::vector<double> seconds, bare;
+  const Stopwatch all;
+  while (all.seconds() < kSecondsOfLatencies || seconds.size() <= 10) {
+    time_turn(seconds, [&] { way.run(); });
+    time_turn(bare, [&] { reads.run(); });
+  }
+  return {{"p50", quantile(seconds, 0.5)},
+          {"p99", quantile(seconds, 0.99)},
+          {"runs", seconds.size()},
+          {"read_p50", quantile(bare, 0.5)},
+          {"read_p99", quantile(bare, 0.99)}};
 }
 
 Json search(const Problem& problem) {
@@ -354,7 +375,7 @@ void race_recurrent(const WorkerOptions& options) {
             }
             return Json{{"work", sequences}, {"seconds", block.seconds()}};
           }},
-         {"latency", [&] { return latencies(*way); }},
+         {"latency", [&] { return latencies(*way, problem); }},
          {"search", [&] { return search(problem); }},
          {"about",
           [&] {
