@@ -12,10 +12,12 @@
 namespace weft {
 namespace {
 
-// Where the best takes so many seconds, one run tells that a kernel which takes
-// so many times as long is out.
+// Where the best takes so many seconds, two runs tell that a kernel which takes
+// so many times as long is out. Of one run half may be what other programs
+// took, and more, but it tells of a kernel that takes far longer.
 constexpr double kLongRun = 2e-3;
 constexpr double kBeaten = 1.25;
+constexpr double kFarBeaten = 5;
 // A kernel's time is known when it was met twice, up to this factor. Times that
 // other programs spoil do not repeat.
 constexpr double kRepeats = 1.1;
@@ -130,8 +132,9 @@ class Race {
 
   bool is_out(std::size_t i) const {
     const double own = times_[i].seconds;
+    const double factor = second_[i] < kUnknown ? kBeaten : kFarBeaten;
     return !kernels_[i] ||
-           (least_ >= kLongRun && own < kUnknown && own > kBeaten * least_);
+           (least_ >= kLongRun && own < kUnknown && own > factor * least_);
   }
 
   bool is_over(int round, double seconds) const {
