@@ -28,11 +28,19 @@ Tensor of_all_sizes() {
       [](std::uint32_t word) { return std::bit_cast<float>(word); });
 }
 
-// What lies nearest to a multiple of π/2, where sine or cosine are all but 0.
+// What lies nearest to a multiple of π/2, where sine or cosine are all but 0:
+// to those below 2^40, and to those that a vector of f32 reduces.
+template <int kDigits>
 Tensor near_zeros() {
   return generated([](std::uint32_t word) {
-    const double quarters = std::floor(std::exp2(word * 0x1p-32 * 40));
+    const double quarters = std::floor(std::exp2(word * 0x1p-32 * kDigits));
     return static_cast<float>(quarters * (std::numbers::pi / 2));
+  });
+}
+
+Tensor of_some_turns() {
+  return generated([](std::uint32_t word) {
+    return static_cast<float>(word) * 0x1p-18f - 0x1p13f;
   });
 }
 
@@ -71,7 +79,8 @@ void expect_within(double units, const Tensor& x, const Value& y,
 }
 
 TEST(Trigonometry, IsRightOfEverySize) {
-  for (const Tensor& x : {of_all_sizes(), near_zeros(), of_unit_size()}) {
+  for (const Tensor& x : {of_all_sizes(), near_zeros<40>(), near_zeros<12>(),
+                          of_some_turns(), of_unit_size()}) {
     expect_within(1, x, sin(Value(x)), std::sin);
     expect_within(1, x, cos(Value(x)), std::cos);
     expect_within(1, x, tan(Value(x)), std::tan);
@@ -82,6 +91,13 @@ TEST(Trigonometry, IsRightOfEverySize) {
     expect_within(1, x, acosh(Value(x)), std::acosh);
     expect_within(2, x, atanh(Value(x)), std::atanh);
   }
+}
+
+TEST(Trigonometry, TheSineOfZeroKeepsItsSign) {
+  const Tensor x = Tensor::of<float>({2}, {-0.f, 0.f});
+  const Tensor y = sin(Value(x)).tensor();
+  EXPECT_TRUE(std::signbit(y.data<float>()[0]));
+  EXPECT_FALSE(std::signbit(y.data<float>()[1]));
 }
 
 TEST(Trigonometry, KeepsTheDigitsNearZero) {

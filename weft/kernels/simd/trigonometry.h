@@ -27,9 +27,9 @@ struct Turned {
   DoubleVector rest;
 };
 
-// Cody and Waite's reduction by π/2 in two parts. No f32 comes nearer to a
-// multiple of π/2 than 1.6e-9, and below kFarthest the rest is off by 1e-17 at
-// most, so that it has more digits than f32 where it is smallest.
+// Cody and Waite's reduction by π/2 in two parts of f64. No f32 comes nearer to
+// a multiple of π/2 than 1.6e-9, and below kFarthest the rest is off by 1e-17
+// at most, so that it has more digits than f32 where it is smallest.
 inline constexpr float kFarthest = 0x1p45f;
 
 inline Turned turned(DoubleVector x) {
@@ -94,16 +94,85 @@ inline DoubleVector tangent(DoubleVector x) {
                  hn::IfThenElse(odd, sine, cosine));
 }
 
+// Below it f32 are enough: π/2 in three of them leaves the rest off by 1e-18.
+inline constexpr float kNear = 8192;
+
+struct NearTurned {
+  hn::Vec<hn::RebindToSigned<Floats>> quarters;  // the lowest bits count
+  Vector rest, beyond;                           // the angle is the sum of both
+};
+
+// Here 0 <= x < kNear. The first product leaves no rounding, as its sum has no
+// more digits than f32. Those of the second one and of its sum are in `beyond`.
+inline NearTurned near_turned(Vector x) {
+  const auto shift = broadcast(0x1.8p23f);
+  const auto shifted =
+      hn::MulAdd(x, broadcast(2 * std::numbers::inv_pi_v<float>), shift);
+  const auto count = hn::Sub(shifted, shift);
+  const auto first = hn::NegMulAdd(count, broadcast(0x1.921fb6p0f), x);
+  const auto second = broadcast(-0x1.777a5cp-25f);
+  const auto product = hn::Mul(count, second);
+  const auto rest = hn::Sub(first, product);
+  const auto lost = hn::Sub(hn::Sub(hn::Sub(first, rest), product),
+                            hn::MulSub(count, second, product));
+  return {hn::BitCast(hn::RebindToSigned<Floats>(), shifted), rest,
+          hn::NegMulAdd(count, broadcast(-0x1.ee59dap-50f), lost)};
+}
+
+// Minimax polynomials on [-π/4, π/4], to 2^-28 and 2^-33 (Remez).
+inline Vector near_sine(Vector rest, Vector beyond) {
+  const auto x2 = hn::Mul(rest, rest);
+  auto p = broadcast(-0x1.994cf9p-13f);
+  for (const float c : {0x1.11075cp-7f, -0x1.555546p-3f}) {
+    p = hn::MulAdd(p, x2, broadcast(c));
+  }
+  return hn::Add(rest, hn::MulAdd(hn::Mul(rest, x2), p, beyond));
+}
+// 1 - x²/2 is rounded, and what it lost is added to what follows.
+inline Vector near_cosine(Vector rest, Vector beyond) {
+  const auto one = broadcast(1), half = broadcast(0.5f);
+  const auto x2 = hn::Mul(rest, rest);
+  auto p = broadcast(0x1.99ea04p-16f);
+  for (const float c : {-0x1.6c0c2ep-10f, 0x1.55554ap-5f}) {
+    p = hn::MulAdd(p, x2, broadcast(c));
+  }
+  const auto first = hn::NegMulAdd(half, x2, one);
+  const auto lost = hn::NegMulAdd(half, x2, hn::Sub(one, first));
+  const auto others = hn::NegMulAdd(rest, beyond, lost);
+  return hn::Add(first, hn::MulAdd(hn::Mul(x2, x2), p, others));
+}
+
+// The sine of |x| and kQuarters quarter turns more; the sine of x has the sign
+// of x besides, which keeps -0.
+template <int kQuarters>
+Vector near_sine_after(Vector x) {
+  const hn::RebindToSigned<Floats> words;
+  const NearTurned angle = near_turned(hn::Abs(x));
+  const auto quarters = hn::Add(angle.quarters, hn::Set(words, kQuarters));
+  const auto is_odd =
+      hn::RebindMask(Floats(), hn::TestBit(quarters, hn::Set(words, 1)));
+  const auto y = hn::IfThenElse(is_odd, near_cosine(angle.rest, angle.beyond),
+                                near_sine(angle.rest, angle.beyond));
+  auto sign = hn::BitCast(Floats(), hn::ShiftLeft<30>(quarters));
+  if constexpr (kQuarters == 0) sign = hn::Xor(sign, x);
+  return hn::Xor(y, hn::And(sign, hn::SignBit(Floats())));
+}
+
 inline auto is_far(Vector x) {
   return hn::Ge(hn::Abs(x), broadcast(kFarthest));
 }
+inline bool are_near(Vector x) {
+  return hn::AllFalse(Floats(), hn::Ge(hn::Abs(x), broadcast(kNear)));
+}
 
 inline Vector sin(Vector x) {
+  if (HWY_LIKELY(are_near(x))) return near_sine_after<0>(x);
   const auto y = in_doubles([](DoubleVector a) { return sine_after<0>(a); }, x);
   return replace_where(
       is_far(x), y, [](double a) { return std::sin(a); }, x);
 }
 inline Vector cos(Vector x) {
+  if (HWY_LIKELY(are_near(x))) return near_sine_after<1>(x);
   const auto y = in_doubles([](DoubleVector a) { return sine_after<1>(a); }, x);
   return replace_where(
       is_far(x), y, [](double a) { return std::cos(a); }, x);
