@@ -111,8 +111,8 @@ class QrFactoring {
   std::int64_t m_, n_, block_;
 };
 
-// LAPACK's syevd, but for the way to a tridiagonal matrix, which takes it as
-// long as the rest; and the way back is shared out over the threads.
+// LAPACK's syevd, but for the way to a tridiagonal matrix, which reads it half
+// as often; and the way back is shared out over the threads.
 template <class T>
 class EighFactoring {
  public:
