@@ -19,11 +19,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Threads that read and write; they end when nothing is left to do.
+// Threads that read and write, and do short runs themselves; they end when
+// nothing is left to do.
 class IoThreads {
  public:
   // asio wakes nobody where it knows of one thread alone.
-  explicit IoThreads(int count) : context(count) {
+  IoThreads(int count, serve::Server& server)
+      : context(count), server_(server) {
     for (int i = 0; i < count; ++i) {
       threads_.emplace_back([this] { run(); });
     }
@@ -40,15 +42,19 @@ class IoThreads {
  private:
   // What one connection throws, out of memory say, ends that connection alone.
   void run() {
+    auto volunteer = server_.volunteer();
     while (!context.stopped()) {
       try {
-        context.run();
+        // All that has come is read first, so that it runs together.
+        context.poll();
+        if (!volunteer.run()) context.run_one();
       } catch (const std::exception& error) {
         serve::log("a connection was dropped: {}", error.what());
       }
     }
   }
 
+  serve::Server& server_;
   asio::executor_work_guard<asio::io_context::executor_type> work_ =
       asio::make_work_guard(context);
   std::vector<std::thread> threads_;
@@ -94,7 +100,7 @@ void run_server(const ServeArguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   serve::Server server(arguments.server);
   serve::Routes routes(server);
-  IoThreads io(arguments.http.threads);
+  IoThreads io(arguments.http.threads, server);
   serve::HttpListener http(io.context, routes, server.metrics(),
                            arguments.http);
   std::optional<serve::GrpcServer> grpc;

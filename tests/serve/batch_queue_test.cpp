@@ -63,6 +63,20 @@ TEST(BatchQueue, NeverSplitsOrOvertakesARequest) {
   EXPECT_EQ(queue.take(kStart + 5ms), std::vector{last});
 }
 
+TEST(BatchQueue, TellsHowManyElementsComeNext) {
+  BatchQueue queue(limits(4, 10ms));
+  for (const std::int64_t rows : {1, 2, 3}) {
+    const auto each = request(rows, 0ms);
+    each->elements = 100 * rows;
+    queue.push(each);
+  }
+  EXPECT_EQ(queue.elements_of_next(kStart - 1ms), 0);
+  EXPECT_EQ(queue.elements_of_next(kStart), 300);
+  EXPECT_EQ(queue.take(kStart).size(), 2u);
+  EXPECT_EQ(queue.elements_of_next(kStart), 0);
+  EXPECT_EQ(queue.elements_of_next(kStart, /*is_hurried=*/true), 300);
+}
+
 TEST(BatchQueue, ARequestLargerThanABatchRunsAlone) {
   BatchQueue queue(limits(4, 10ms));
   const auto large = request(9, 0ms);

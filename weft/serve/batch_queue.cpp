@@ -1,6 +1,7 @@
 #include "weft/serve/batch_queue.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft::serve {
 
@@ -58,7 +59,8 @@ std::optional<Time> BatchQueue::ready_at(bool is_hurried) const {
   return first;
 }
 
-std::vector<RequestRef> BatchQueue::take(Time now, bool is_hurried) {
+BatchQueue::Groups::const_iterator BatchQueue::ready_longest(
+    Time now, bool is_hurried) const {
   auto chosen = groups_.end();
   Time earliest = Time::max();
   for (auto at = groups_.begin(); at != groups_.end(); ++at) {
@@ -67,21 +69,45 @@ std::vector<RequestRef> BatchQueue::take(Time now, bool is_hurried) {
     chosen = at;
     earliest = ready;
   }
-  std::vector<RequestRef> batch;
-  if (chosen == groups_.end()) return batch;
-  Group& group = chosen->second;
+  return chosen;
+}
+
+std::size_t BatchQueue::size_of_batch(const Group& group) const {
   std::int64_t rows = 0;
-  while (!group.requests.empty()) {
-    const std::int64_t more = group.requests.front()->rows;
-    if (!batch.empty() && rows + more > limits_.most_rows) break;
-    rows += more;
-    batch.push_back(std::move(group.requests.front()));
-    group.requests.pop_front();
+  std::size_t size = 0;
+  for (const RequestRef& each : group.requests) {
+    rows += each->rows;
+    if (size > 0 && rows > limits_.most_rows) break;
+    ++size;
   }
-  group.rows -= rows;
+  return size;
+}
+
+std::vector<RequestRef> BatchQueue::take(Time now, bool is_hurried) {
+  const auto chosen = ready_longest(now, is_hurried);
+  if (chosen == groups_.end()) return {};
+  Group& group = groups_.at(chosen->first);
+  std::vector<RequestRef> batch(size_of_batch(group));
+  for (RequestRef& each : batch) {
+    each = std::move(group.requests.front());
+    group.requests.pop_front();
+    group.rows -= each->rows;
+  }
   size_ -= batch.size();
   if (group.requests.empty()) groups_.erase(chosen);
   return batch;
+}
+
+std::int64_t BatchQueue::elements_of_next(Time now, bool is_hurried) const {
+  const auto chosen = ready_longest(now, is_hurried);
+  if (chosen == groups_.end()) return 0;
+  const auto& requests = chosen->second.requests;
+  const auto end = requests.begin() +
+                   static_cast<std::ptrdiff_t>(size_of_batch(chosen->second));
+  return std::accumulate(requests.begin(), end, std::int64_t{0},
+                         [](std::int64_t sum, const RequestRef& each) {
+                           return sum + each->elements;
+                         });
 }
 
 std::vector<RequestRef> BatchQueue::take_expired(Time now) {

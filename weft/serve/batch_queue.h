@@ -40,6 +40,8 @@ class BatchQueue {
   // The batch that has been ready for the longest, oldest request first; empty
   // if none is. A request is never split, nor overtaken within its group.
   std::vector<RequestRef> take(Time now, bool is_hurried = false);
+  // How many elements all its inputs have; 0 if take() would have nothing.
+  std::int64_t elements_of_next(Time now, bool is_hurried = false) const;
 
   // Takes out those whose deadline has passed.
   std::vector<RequestRef> take_expired(Time now);
@@ -53,13 +55,17 @@ class BatchQueue {
     std::deque<RequestRef> requests;
     std::int64_t rows = 0;
   };
+  using Groups = std::map<std::vector<Dim>, Group>;
 
   Time ready_at(const Group& group, bool is_hurried) const;
+  Groups::const_iterator ready_longest(Time now, bool is_hurried) const;
+  // How many of its requests run together.
+  std::size_t size_of_batch(const Group& group) const;
   template <class Predicate>
   std::vector<RequestRef> take_if(Predicate&& is_wanted);
 
   BatchLimits limits_;
-  std::map<std::vector<Dim>, Group> groups_;  // none is empty
+  Groups groups_;  // none is empty
   std::size_t size_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "weft/base/parallel.h"
+#include "weft/base/stopwatch.h"
 
 namespace weft::serve {
 namespace {
@@ -19,12 +20,16 @@ void finish(ModelMetrics& metrics, const RequestRef& request, Outcome outcome) {
   request->done(std::move(outcome));
 }
 
+// The thread is a volunteer for these.
+thread_local const Executors* volunteers_for = nullptr;
+
 }  // namespace
 
 // A batch that was taken out of its lane.
 struct Executors::Work {
   LaneRef lane;
   std::vector<RequestRef> batch;
+  std::int64_t elements;  // of all its inputs together
 };
 
 Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
@@ -38,6 +43,21 @@ Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
 }
 
 Executors::~Executors() { end(); }
+
+Executors::Volunteer::Volunteer(Executors& executors)
+    : executors_(executors), threads_before_(thread_count()) {
+  WEFT_CHECK(volunteers_for == nullptr);
+  volunteers_for = &executors;
+  // It stands for any executor, so it has no more threads than any of them.
+  set_thread_count(executors.team_of(executors.count() - 1));
+}
+
+Executors::Volunteer::~Volunteer() {
+  volunteers_for = nullptr;
+  set_thread_count(threads_before_);
+  // What it has submitted last is left to executors.
+  executors_.has_work_.notify_all();
+}
 
 void Executors::end() {
   std::vector<std::pair<LaneRef, RequestRef>> left;
@@ -89,6 +109,7 @@ void Executors::submit(const LaneRef& lane, const RequestRef& request) {
     if (was_idle) lanes_.push_back(lane);
     // Most deadlines are as long as those before: nobody is woken for them.
     if (request->deadline < next_look_) has_deadline_.notify_one();
+    if (volunteers_for == this && is_short(*lane, Clock::now())) return;
   }
   has_work_.notify_one();
 }
@@ -124,23 +145,32 @@ std::optional<Time> Executors::next_ready() const {
   return first;
 }
 
-// The batch that has been ready for the longest of all; none if none is.
-Executors::Work Executors::take(Time now) {
-  const LaneRef* oldest = nullptr;
+LaneRef Executors::ready_longest(Time now) const {
+  LaneRef oldest;
   Time earliest = Time::max();
   for (const LaneRef& lane : lanes_) {
     if (!lane->is_open()) continue;
     const auto ready = lane->queue_.ready_at(is_hurried_);
     if (!ready || *ready > now || *ready >= earliest) continue;
-    oldest = &lane;
+    oldest = lane;
     earliest = *ready;
   }
-  if (oldest == nullptr) return {};
-  Work work{*oldest, (*oldest)->queue_.take(now, is_hurried_)};
-  work.lane->running_ += 1;
-  work.lane->metrics_.running += 1;
-  work.lane->metrics_.waiting -= static_cast<std::int64_t>(work.batch.size());
+  return oldest;
+}
+
+Executors::Work Executors::take(const LaneRef& lane, Time now) {
+  const std::int64_t elements = lane->queue_.elements_of_next(now, is_hurried_);
+  Work work{lane, lane->queue_.take(now, is_hurried_), elements};
+  lane->running_ += 1;
+  lane->metrics_.running += 1;
+  lane->metrics_.waiting -= static_cast<std::int64_t>(work.batch.size());
   return work;
+}
+
+bool Executors::is_short(const Lane& lane, Time now) const {
+  const std::int64_t elements = lane.queue_.elements_of_next(now, is_hurried_);
+  return elements > 0 &&
+         lane.times_.expected(elements) <= seconds(options_.short_run);
 }
 
 void Executors::compute(int executor) {
@@ -149,22 +179,15 @@ void Executors::compute(int executor) {
   set_thread_count(team_of(executor));
   Lock lock(mutex_);
   while (true) {
-    Work work = take(Clock::now());
-    if (work.lane != nullptr) {
-      const LaneRef lane = work.lane;
-      // This one may have been woken for what is left behind, too.
-      if (next_ready()) has_work_.notify_one();
-      lock.unlock();
-      run(std::move(work));
-      lock.lock();
-      lane->running_ -= 1;
-      lane->metrics_.running -= 1;
-      if (lane->is_idle()) lanes_.remove(lane);
-      note_idle();
+    // Volunteers may have taken the places of all executors.
+    const bool has_place = computing_ < options_.executors;
+    const Time now = Clock::now();
+    if (const LaneRef lane = has_place ? ready_longest(now) : nullptr) {
+      run(take(lane, now), lock);
       continue;
     }
     const auto next = next_ready();
-    if (next) {
+    if (next && has_place) {
       has_work_.wait_until(lock, *next);
     } else if (is_ending_ && lanes_.empty()) {
       return;
@@ -174,7 +197,40 @@ void Executors::compute(int executor) {
   }
 }
 
-void Executors::run(Work work) {
+bool Executors::run_short() {
+  Lock lock(mutex_);
+  // Whoever computes looks for more when it is done.
+  if (computing_ == options_.executors) return false;
+  const Time now = Clock::now();
+  const LaneRef lane = ready_longest(now);
+  if (lane == nullptr) return false;
+  if (!is_short(*lane, now)) {
+    has_work_.notify_one();
+    return false;
+  }
+  run(take(lane, now), lock);
+  // This thread may not come back for what is left behind.
+  if (next_ready()) has_work_.notify_one();
+  return true;
+}
+
+void Executors::run(const Work& work, Lock& lock) {
+  Lane& lane = *work.lane;
+  computing_ += 1;
+  // This thread may have been woken for what is left behind, too.
+  if (computing_ < options_.executors && next_ready()) has_work_.notify_one();
+  lock.unlock();
+  const double taken = answer(work);
+  lock.lock();
+  lane.times_.add(work.elements, taken);
+  computing_ -= 1;
+  lane.running_ -= 1;
+  lane.metrics_.running -= 1;
+  if (lane.is_idle()) lanes_.remove(work.lane);
+  note_idle();
+}
+
+double Executors::answer(const Work& work) {
   ModelMetrics& metrics = work.lane->metrics_;
   const Time begin = Clock::now();
   std::int64_t rows = 0;
@@ -184,12 +240,14 @@ void Executors::run(Work work) {
   }
   ServedModel::BatchReport report;
   std::vector<Outcome> outcomes;
+  const Stopwatch watch;
   try {
     outcomes = work.lane->model_->run(work.batch, report);
   } catch (const std::exception& error) {
     // No request may take the server along.
     outcomes.assign(work.batch.size(), {Status::kInternal, error.what()});
   }
+  const double taken = watch.seconds();
   metrics.batches += 1;
   metrics.rows += static_cast<std::uint64_t>(rows);
   metrics.padding += static_cast<std::uint64_t>(report.padding);
@@ -198,6 +256,7 @@ void Executors::run(Work work) {
   for (std::size_t i = 0; i < work.batch.size(); ++i) {
     finish(metrics, work.batch[i], std::move(outcomes[i]));
   }
+  return taken;
 }
 
 // Takes requests out of all queues whose deadline has passed.

@@ -2,11 +2,15 @@
 // has been ready for the longest, of any model, and runs it with its share of
 // the threads.
 //
+// A thread that hands requests in may offer itself for short runs (Volunteer):
+// to wake another one, and to be woken for the outcome, takes longer than they
+// do.
+//
 // A server computes on `threads` threads and never on more: executors divide
 // them among themselves, and OpenMP gives each of them a team of its own.
 //
-// Threads: thread-safe. Outcomes are delivered on executors, or on the thread
-//          that looks after deadlines.
+// Threads: thread-safe. Outcomes are delivered on executors and volunteers, or
+//          on the thread that looks after deadlines.
 #pragma once
 
 #include <condition_variable>
@@ -19,6 +23,7 @@
 
 #include "weft/serve/batch_queue.h"
 #include "weft/serve/metrics.h"
+#include "weft/serve/run_times.h"
 #include "weft/serve/served_model.h"
 
 namespace weft::serve {
@@ -27,6 +32,9 @@ struct ExecutorOptions {
   int threads = 1;    // that compute, at least as many as executors
   int executors = 1;  // batches that run at once
   Duration delay = {};
+  // Up to here a run is short: to wake another thread for it would cost a good
+  // part of it, and whoever else a volunteer reads for can wait as long.
+  Duration short_run = std::chrono::microseconds(100);
   std::size_t most_waiting = 256;  // requests of each model
 };
 
@@ -47,6 +55,8 @@ class Executors {
   // The request's `done` will be called, unless this throws: Refusal(kFull)
   // where the queue has no place left, Refusal(kUnavailable) after drain().
   void submit(const LaneRef& lane, const RequestRef& request);
+  // The calling thread is one as long as it lives.
+  class Volunteer;
   // Gives up a request: it leaves the queue, and its `done` is told. One that
   // runs already, or is over, is left alone.
   void cancel(const LaneRef& lane, const RequestRef& request);
@@ -68,9 +78,16 @@ class Executors {
   void compute(int executor);
   void watch_deadlines();
   std::vector<std::pair<LaneRef, RequestRef>> take_late(Time now);
-  void run(Work work);
   std::optional<Time> next_ready() const;
-  Work take(Time now);
+  // The lane whose batch has been ready for the longest; null if none is.
+  LaneRef ready_longest(Time now) const;
+  Work take(const LaneRef& lane, Time now);
+  bool is_short(const Lane& lane, Time now) const;
+  bool run_short();
+  // Runs it in one of the places, without the lock.
+  void run(const Work& work, Lock& lock);
+  // Runs it and tells whoever waits; returns the seconds that the run took.
+  double answer(const Work& work);
   void note_idle();
 
   ExecutorOptions options_;
@@ -81,6 +98,7 @@ class Executors {
   std::condition_variable is_done_;
   std::list<LaneRef> lanes_;      // in which something waits or runs
   Time next_look_ = Time::max();  // of who looks after deadlines
+  int computing_ = 0;             // executors and volunteers, in as many places
   bool is_hurried_ = false;
   bool is_draining_ = false;
   bool is_ending_ = false;
@@ -105,8 +123,28 @@ class Executors::Lane {
 
   ModelRef model_;
   BatchQueue queue_;
+  RunTimes times_;
   int running_ = 0;
   ModelMetrics& metrics_;
+};
+
+// Computes in the place of an idle executor, where that is short. Whoever makes
+// one calls run() before it waits for anything: what its thread has submitted
+// meanwhile, and is short, wakes no executor.
+class Executors::Volunteer {
+ public:
+  explicit Volunteer(Executors& executors);
+  ~Volunteer();
+  Volunteer(const Volunteer&) = delete;
+  Volunteer& operator=(const Volunteer&) = delete;
+
+  // One batch that is ready, if its run is expected to be short and an executor
+  // is idle; says whether it did. Outcomes are delivered on this thread.
+  bool run() { return executors_.run_short(); }
+
+ private:
+  Executors& executors_;
+  int threads_before_;
 };
 
 using LaneRef = Executors::LaneRef;

@@ -32,6 +32,7 @@ struct Outcome {
 struct Request {
   std::vector<Tensor> inputs;  // in the model's order, of its types
   std::int64_t rows = 1;
+  std::int64_t elements = 0;  // of all inputs together
   // All dims of the inputs but those of the rows: requests that agree in them
   // may run together.
   std::vector<Dim> group = {};

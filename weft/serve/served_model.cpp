@@ -103,6 +103,7 @@ ServedModel::ServedModel(std::string name, std::string version,
 void ServedModel::admit(Request& request) const {
   Bindings bindings;
   request.group.clear();
+  request.elements = 0;
   WEFT_CHECK(request.inputs.size() == inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Port& port = inputs_[i];
@@ -118,6 +119,7 @@ void ServedModel::admit(Request& request) const {
                     "'{}' is {}, which has no elements", port.name,
                     to_string(type));
     }
+    request.elements += type.shape.num_elements();
     for (int axis = rows_ ? 1 : 0; axis < type.shape.rank(); ++axis) {
       request.group.push_back(type.shape[axis]);
     }

@@ -73,8 +73,8 @@ class ServedModel {
   // run does.
   void warm_up(std::size_t copies);
 
-  // Fills rows and group of a request with these inputs. Throws Refusal naming
-  // the input that does not fit, and both types.
+  // Fills rows, elements and group of a request with these inputs. Throws
+  // Refusal naming the input that does not fit, and both types.
   void admit(Request& request) const;
 
   // One outcome for each request, all of one group. An error that one of them

@@ -54,6 +54,8 @@ class Server {
   Repository& repository() { return repository_; }
   const Repository& repository() const { return repository_; }
   Metrics& metrics() { return metrics_; }
+  // For a thread that calls infer(): executors.h says what it takes on.
+  Executors::Volunteer volunteer() { return Executors::Volunteer(executors_); }
   const Access& access() const { return access_; }
   // Whether requests of all models can be answered, and no end is near.
   bool is_ready() const { return !is_leaving_ && repository_.is_ready(); }
