@@ -8,7 +8,7 @@ TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth",
            "weft-read-rate", "weft-all-reduce", "weft-sparse-sum",
            "weft-lossy-switch", "weft-micro", "weft-cli", "weft-books",
            "weft-concurrent-bench", "weft-market-bench", "weft-python",
-           "weft-serve", "weft-serve-load", "weft-stalls")
+           "weft-serve", "weft-serve-load", "weft-serve-bare")
 
 
 def build(root: Path, folder: Path) -> str:

@@ -8,8 +8,8 @@ import threading
 import time
 import urllib.request
 from array import array
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from math import prod
 from pathlib import Path
@@ -17,7 +17,6 @@ from random import Random
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.ideal_server import IdealServer, Stalls, arrivals, best_tail, tail
 from lib.suite import answer, marked
 from lib.worker import WorkerError
 
@@ -125,17 +124,22 @@ class Measurements:
             subprocess.run([weft, *command], check=True, capture_output=True)
         return out
 
+    def ours(self, model: Path,
+             threads: int = 0) -> AbstractContextManager[Server]:
+        return self.listening([self.where.build / "bin/weft", "serve", model,
+                               "--port", 0, "--no-grpc", "--threads",
+                               threads or self.where.threads])
+
     @contextmanager
-    def ours(self, model: Path, threads: int = 0) -> Iterator[Server]:
+    def listening(self, command: list) -> Iterator[Server]:
+        """That of a program whose first line ends with its port."""
         process = subprocess.Popen(
-            list(map(str, [self.where.build / "bin/weft", "serve", model,
-                           "--port", 0, "--no-grpc", "--threads",
-                           threads or self.where.threads])),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            list(map(str, command)), stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
         try:
             line = process.stdout.readline()
             if not line:
-                raise WorkerError("weft serve did not start")
+                raise WorkerError(f"{command[0]} did not start")
             yield Server(process, int(line.rsplit(":", 1)[1]))
         finally:
             process.terminate()
@@ -274,8 +278,8 @@ class Measurements:
 
     def tail(self, model: str, law: str) -> dict:
         """One core is left to what reads and writes, here and in the load:
-        where all compute, requests wait for their turn on a core. The machine is
-        watched between the runs, while nothing else is asked of it."""
+        where all compute, requests wait for their turn on a core. A bare server
+        that takes as long is loaded in turns: its tail is the machine's."""
         file = self.digits() if model == "digits" else self.dense()
         computing = max(1, self.where.threads - 1)
         with self.ours(file, computing) as server:
@@ -283,31 +287,53 @@ class Measurements:
                 self.load(server, self.seconds, model=model)["rate"]
                 for _ in range(3))
             rate = SHARE_OF_CAPACITY * capacity
-            measured = [(self.load(server, self.seconds, rate, model, law),
-                         self.stalls()) for _ in range(5)]
-        runs, stalls = zip(*measured)
-        # The least disturbed run tells how long a run of a model takes.
-        twin = IdealServer.with_median(min(run["p50"] for run in runs), capacity)
-        due = arrivals(law, rate, self.seconds)
-        ideal = [best_tail(twin, due, each) for each in stalls]
-        ratios = [run["p99"] / run["p50"] for run in runs]
-        p50, p99 = (1e3 * median(run[share] for run in runs)
-                    for share in ("p50", "p99"))
+            load = partial(self.load, seconds=self.seconds, rate=rate,
+                           model=model, law=law)
+            run_s = self.run_seconds(server, load)
+            with self.bare(model, run_s, self.request_seconds(
+                    model, run_s, capacity)) as bare:
+                turns = [(load(server), load(bare)) for _ in range(5)]
+        runs, bare_runs = zip(*turns)
+        ratios, bare_ratios = ([run["p99"] / run["p50"] for run in each]
+                               for each in (runs, bare_runs))
+        p50, p99, bare_p50, bare_p99 = (
+            f"{1e3 * median(run[share] for run in each):.2f} ms"
+            for each in (runs, bare_runs) for share in ("p50", "p99"))
         return {TAILS[model, law].name: {
             "ours": median(ratios), "ratio": median(ratios),
             "low": min(ratios), "high": max(ratios),
             "note": marked(self.where, f"{computing} of {self.where.threads} "
                            f"threads compute; {rate:,.0f} of {capacity:,.0f} "
-                           f"req/s, {LAWS[law]}: p50 {p50:.2f} ms, p99 "
-                           f"{p99:.2f} ms; an ideal server under the "
-                           f"stalls of this machine: {median(ideal):.3g} "
-                           f"({min(ideal):.3g} – {max(ideal):.3g}), and without "
-                           f"any {tail(twin.latencies(due)):.3g}")}}
+                           f"req/s, {LAWS[law]}: p50 {p50}, p99 {p99}; in turns "
+                           f"a bare server of that capacity, whose runs take "
+                           f"{1e3 * run_s:.2f} ms: {bare_p50}, {bare_p99}, "
+                           f"{median(bare_ratios):.3g} "
+                           f"({min(bare_ratios):.3g} – {max(bare_ratios):.3g})")}}
 
-    def stalls(self) -> list[Stalls]:
-        """Those of each processor, over as long as a load takes."""
-        return answer([self.where.build / "bin/weft-stalls",
-                       self.seconds])["stalls"]
+    @staticmethod
+    def run_seconds(server: Server, load: Callable[[Server], dict]) -> float:
+        """What a run takes under this load, by the server's own count."""
+        def total(kind: str) -> float:
+            return sum(map(float, re.findall(
+                rf"^weft_compute_seconds_{kind}{{.*}} (\S+)$",
+                server.get("/metrics"), re.M)))
+        seconds, runs = total("sum"), total("count")
+        load(server)
+        return (total("sum") - seconds) / (total("count") - runs)
+
+    def request_seconds(self, model: str, run_s: float,
+                        capacity: float) -> float:
+        """What each request has to take besides, for a bare server of this
+        capacity."""
+        with self.bare(model, run_s, 0) as bare:
+            fastest = self.load(bare, self.seconds, model=model)["rate"]
+        return max(0, 1 / capacity - 1 / fastest)
+
+    def bare(self, model: str, run_s: float,
+             request_s: float) -> AbstractContextManager[Server]:
+        request = request_of(model, self.body_of(model))
+        return self.listening([self.where.build / "bin/weft-serve-bare",
+                               len(request), run_s, request_s])
 
     def threads(self) -> dict:
         """Teams are called as their executors; they are counted while they

@@ -172,7 +172,7 @@ class Load {
 
  private:
   static constexpr pollfd kNoSocket{-1, 0, 0};
-  static constexpr double kNever = 3600;
+  static constexpr double kNever = 3600;  // seconds to wait for an answer
 
   // Without a rate, a request is due wherever a connection is idle.
   void take_due(double now) {
@@ -200,8 +200,10 @@ class Load {
   // Until an answer comes, or a request is due that a connection can take.
   void wait() {
     const bool can_send = !idle_.empty() && arguments_.rate > 0 && due_ < end_;
-    const double until = can_send || busy_ == 0 ? std::min(due_, end_) : kNever;
-    tcp::wait_for(sockets_, until - tcp::clock_seconds());
+    const double seconds = can_send || busy_ == 0
+                               ? std::min(due_, end_) - tcp::clock_seconds()
+                               : kNever;
+    tcp::wait_for(sockets_, seconds);
     for (std::size_t at = 0; at < sockets_.size(); ++at) {
       if (sockets_[at].revents == 0) continue;
       go_on(at, [](Connection& connection) { return connection.go_on(); });
