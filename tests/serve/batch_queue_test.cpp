@@ -63,18 +63,31 @@ TEST(BatchQueue, NeverSplitsOrOvertakesARequest) {
   EXPECT_EQ(queue.take(kStart + 5ms), std::vector{last});
 }
 
-TEST(BatchQueue, TellsHowManyElementsComeNext) {
+TEST(BatchQueue, TellsTheSizeOfWhatComesNext) {
   BatchQueue queue(limits(4, 10ms));
   for (const std::int64_t rows : {1, 2, 3}) {
     const auto each = request(rows, 0ms);
     each->elements = 100 * rows;
     queue.push(each);
   }
-  EXPECT_EQ(queue.elements_of_next(kStart - 1ms), 0);
-  EXPECT_EQ(queue.elements_of_next(kStart), 300);
+  EXPECT_EQ(queue.next(kStart - 1ms).rows, 0);
+  EXPECT_EQ(queue.next(kStart).rows, 3);
+  EXPECT_EQ(queue.next(kStart).elements, 300);
   EXPECT_EQ(queue.take(kStart).size(), 2u);
-  EXPECT_EQ(queue.elements_of_next(kStart), 0);
-  EXPECT_EQ(queue.elements_of_next(kStart, /*is_hurried=*/true), 300);
+  EXPECT_EQ(queue.next(kStart).rows, 0);
+  EXPECT_EQ(queue.next(kStart, /*is_hurried=*/true).elements, 300);
+}
+
+TEST(BatchQueue, TakesTheFirstOfMoreRowsThanAreWanted) {
+  BatchQueue queue(limits(8, 0ms));
+  const auto one = request(1, 0ms);
+  const auto two = request(2, 0ms);
+  const auto last = request(1, 0ms);
+  for (const auto& each : {one, two, last}) queue.push(each);
+  EXPECT_EQ(queue.take(kStart, false, 2), std::vector{one});
+  // It runs with more than are wanted rather than never.
+  EXPECT_EQ(queue.take(kStart, false, 1), std::vector{two});
+  EXPECT_EQ(queue.take(kStart, false, 4), std::vector{last});
 }
 
 TEST(BatchQueue, ARequestLargerThanABatchRunsAlone) {

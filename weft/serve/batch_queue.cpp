@@ -1,7 +1,6 @@
 #include "weft/serve/batch_queue.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft::serve {
 
@@ -72,22 +71,24 @@ BatchQueue::Groups::const_iterator BatchQueue::ready_longest(
   return chosen;
 }
 
-std::size_t BatchQueue::size_of_batch(const Group& group) const {
+std::size_t BatchQueue::size_of_batch(const Group& group,
+                                      std::int64_t most_rows) const {
   std::int64_t rows = 0;
   std::size_t size = 0;
   for (const RequestRef& each : group.requests) {
     rows += each->rows;
-    if (size > 0 && rows > limits_.most_rows) break;
+    if (size > 0 && rows > std::min(most_rows, limits_.most_rows)) break;
     ++size;
   }
   return size;
 }
 
-std::vector<RequestRef> BatchQueue::take(Time now, bool is_hurried) {
+std::vector<RequestRef> BatchQueue::take(Time now, bool is_hurried,
+                                         std::int64_t most_rows) {
   const auto chosen = ready_longest(now, is_hurried);
   if (chosen == groups_.end()) return {};
   Group& group = groups_.at(chosen->first);
-  std::vector<RequestRef> batch(size_of_batch(group));
+  std::vector<RequestRef> batch(size_of_batch(group, most_rows));
   for (RequestRef& each : batch) {
     each = std::move(group.requests.front());
     group.requests.pop_front();
@@ -98,16 +99,16 @@ std::vector<RequestRef> BatchQueue::take(Time now, bool is_hurried) {
   return batch;
 }
 
-std::int64_t BatchQueue::elements_of_next(Time now, bool is_hurried) const {
+BatchSize BatchQueue::next(Time now, bool is_hurried) const {
   const auto chosen = ready_longest(now, is_hurried);
-  if (chosen == groups_.end()) return 0;
+  BatchSize batch;
+  if (chosen == groups_.end()) return batch;
   const auto& requests = chosen->second.requests;
-  const auto end = requests.begin() +
-                   static_cast<std::ptrdiff_t>(size_of_batch(chosen->second));
-  return std::accumulate(requests.begin(), end, std::int64_t{0},
-                         [](std::int64_t sum, const RequestRef& each) {
-                           return sum + each->elements;
-                         });
+  for (std::size_t i = size_of_batch(chosen->second, kAnyRows); i-- > 0;) {
+    batch.rows += requests[i]->rows;
+    batch.elements += requests[i]->elements;
+  }
+  return batch;
 }
 
 std::vector<RequestRef> BatchQueue::take_expired(Time now) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -17,6 +18,11 @@
 #include "weft/serve/request.h"
 
 namespace weft::serve {
+
+struct BatchSize {
+  std::int64_t rows = 0;
+  std::int64_t elements = 0;  // of all inputs together
+};
 
 struct BatchLimits {
   std::int64_t most_rows = 1;  // that run together; a larger request runs alone
@@ -38,10 +44,12 @@ class BatchQueue {
   // waited for.
   std::optional<Time> ready_at(bool is_hurried = false) const;
   // The batch that has been ready for the longest, oldest request first; empty
-  // if none is. A request is never split, nor overtaken within its group.
-  std::vector<RequestRef> take(Time now, bool is_hurried = false);
-  // How many elements all its inputs have; 0 if take() would have nothing.
-  std::int64_t elements_of_next(Time now, bool is_hurried = false) const;
+  // if none is. A request is never split, nor overtaken within its group. Of
+  // more than `most_rows` rows it has the first ones.
+  std::vector<RequestRef> take(Time now, bool is_hurried = false,
+                               std::int64_t most_rows = kAnyRows);
+  // What take() would have.
+  BatchSize next(Time now, bool is_hurried = false) const;
 
   // Takes out those whose deadline has passed.
   std::vector<RequestRef> take_expired(Time now);
@@ -51,6 +59,8 @@ class BatchQueue {
   std::size_t size() const { return size_; }
 
  private:
+  static constexpr auto kAnyRows = std::numeric_limits<std::int64_t>::max();
+
   struct Group {
     std::deque<RequestRef> requests;
     std::int64_t rows = 0;
@@ -60,7 +70,7 @@ class BatchQueue {
   Time ready_at(const Group& group, bool is_hurried) const;
   Groups::const_iterator ready_longest(Time now, bool is_hurried) const;
   // How many of its requests run together.
-  std::size_t size_of_batch(const Group& group) const;
+  std::size_t size_of_batch(const Group& group, std::int64_t most_rows) const;
   template <class Predicate>
   std::vector<RequestRef> take_if(Predicate&& is_wanted);
 

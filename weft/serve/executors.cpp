@@ -29,7 +29,7 @@ thread_local const Executors* volunteers_for = nullptr;
 struct Executors::Work {
   LaneRef lane;
   std::vector<RequestRef> batch;
-  std::int64_t elements;  // of all its inputs together
+  std::int64_t elements = 0;  // of all inputs of the run, with its padding
 };
 
 Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
@@ -158,9 +158,24 @@ LaneRef Executors::ready_longest(Time now) const {
   return oldest;
 }
 
+// Padding is no use of time: where a run of fewer rows gets more of them done,
+// the others have the next one.
+std::int64_t Executors::rows_of_next(const Lane& lane, Time now) const {
+  const BatchSize batch = lane.queue_.next(now, is_hurried_);
+  if (batch.rows == lane.model_->rows_of_run(batch.rows)) return batch.rows;
+  return lane.times_.rows_that_pay(batch.rows, batch.elements / batch.rows);
+}
+
 Executors::Work Executors::take(const LaneRef& lane, Time now) {
-  const std::int64_t elements = lane->queue_.elements_of_next(now, is_hurried_);
-  Work work{lane, lane->queue_.take(now, is_hurried_), elements};
+  const std::int64_t most_rows = rows_of_next(*lane, now);
+  Work work{lane, lane->queue_.take(now, is_hurried_, most_rows), 0};
+  BatchSize batch;
+  for (const RequestRef& each : work.batch) {
+    batch.rows += each->rows;
+    batch.elements += each->elements;
+  }
+  work.elements =
+      batch.elements / batch.rows * lane->model_->rows_of_run(batch.rows);
   lane->running_ += 1;
   lane->metrics_.running += 1;
   lane->metrics_.waiting -= static_cast<std::int64_t>(work.batch.size());
@@ -168,9 +183,11 @@ Executors::Work Executors::take(const LaneRef& lane, Time now) {
 }
 
 bool Executors::is_short(const Lane& lane, Time now) const {
-  const std::int64_t elements = lane.queue_.elements_of_next(now, is_hurried_);
-  return elements > 0 &&
-         lane.times_.expected(elements) <= seconds(options_.short_run);
+  const BatchSize batch = lane.queue_.next(now, is_hurried_);
+  if (batch.rows == 0) return false;
+  const std::int64_t rows = lane.model_->rows_of_run(rows_of_next(lane, now));
+  return lane.times_.expected(batch.elements / batch.rows * rows) <=
+         seconds(options_.short_run);
 }
 
 void Executors::compute(int executor) {

@@ -81,6 +81,7 @@ class Executors {
   std::optional<Time> next_ready() const;
   // The lane whose batch has been ready for the longest; null if none is.
   LaneRef ready_longest(Time now) const;
+  std::int64_t rows_of_next(const Lane& lane, Time now) const;
   Work take(const LaneRef& lane, Time now);
   bool is_short(const Lane& lane, Time now) const;
   bool run_short();

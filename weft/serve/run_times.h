@@ -25,6 +25,22 @@ class RunTimes {
     return seconds_[power_of(elements)];
   }
 
+  // How many of these rows the next run should have, where rows are added until
+  // their number is a power of two: all of them, or only as many as such a
+  // power, where that computes more of them in a second. All where it is not
+  // known how long both take.
+  std::int64_t rows_that_pay(std::int64_t rows,
+                             std::int64_t elements_of_row) const {
+    const auto fewer = std::bit_floor(static_cast<std::uint64_t>(rows));
+    const auto of = static_cast<std::uint64_t>(elements_of_row);
+    const double with_all = expected(static_cast<std::int64_t>(2 * fewer * of));
+    const double with_fewer = expected(static_cast<std::int64_t>(fewer * of));
+    if (with_all == kUnknown) return rows;
+    const bool pays = static_cast<double>(fewer) / with_fewer >
+                      static_cast<double>(rows) / with_all;
+    return pays ? static_cast<std::int64_t>(fewer) : rows;
+  }
+
  private:
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
   // The newest run counts so much: after some twenty, a disturbed one is

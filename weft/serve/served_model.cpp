@@ -150,7 +150,7 @@ std::vector<Outcome> ServedModel::run(std::span<const RequestRef> batch,
                                       BatchReport& report) {
   std::int64_t rows = 0;
   for (const RequestRef& each : batch) rows += each->rows;
-  const std::int64_t padded = rows_ ? padded_rows(rows) : rows;
+  const std::int64_t padded = rows_of_run(rows);
   std::vector<Outcome> outcomes(batch.size());
   try {
     const std::vector<Tensor> inputs = joined(batch, padded);

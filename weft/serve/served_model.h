@@ -39,6 +39,9 @@ struct ModelOptions {
   std::vector<NamedSizes> warm_up = {};
 };
 
+// The number of rows of a run with so many of requests: the next power of two.
+std::int64_t padded_rows(std::int64_t rows);
+
 // An argument or a result. Dims may be symbols.
 struct Port {
   std::string name;
@@ -64,6 +67,10 @@ class ServedModel {
   bool is_serial() const { return is_serial_; }
   // How many rows may share a run: 1 if none may.
   std::int64_t most_rows() const { return most_rows_; }
+  // How many rows a run has that is for so many of requests.
+  std::int64_t rows_of_run(std::int64_t rows) const {
+    return rows_ ? padded_rows(rows) : rows;
+  }
   // What the file says of a task and data; null for a function alone. The
   // caller synchronises what it does with it.
   ModelInUse* in_use() const { return opened_.in_use.get(); }
@@ -117,8 +124,4 @@ class ServedModel {
 };
 
 using ModelRef = std::shared_ptr<ServedModel>;
-
-// The number of rows of a run with so many of requests: the next power of two.
-std::int64_t padded_rows(std::int64_t rows);
-
 }  // namespace weft::serve

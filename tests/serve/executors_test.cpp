@@ -33,6 +33,20 @@ TEST(RunTimes, AreMeansOfLateRunsOfLikeSizes) {
   EXPECT_NEAR(times.expected(5), 2, 1e-4);
 }
 
+TEST(RunTimes, RowsWaitWhereTheirPaddingCostsMoreThanTheyDo) {
+  RunTimes times;
+  for (const std::int64_t rows : {1, 2, 4}) {
+    times.add(10 * rows, static_cast<double>(rows));
+  }
+  EXPECT_EQ(times.rows_that_pay(3, 10), 2);
+  // How long eight rows take is not known.
+  EXPECT_EQ(times.rows_that_pay(5, 10), 5);
+  // One that takes little more than four is for all.
+  times.add(80, 4.5);
+  EXPECT_EQ(times.rows_that_pay(5, 10), 5);
+  EXPECT_EQ(times.rows_that_pay(4, 10), 4);
+}
+
 class VolunteerTest : public testing::Test {
  protected:
   VolunteerTest() {
