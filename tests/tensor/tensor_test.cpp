@@ -1,10 +1,10 @@
 // Shapes, and the memory below tensors: who shares it, and when it goes back.
-#include "weft/tensor/tensor.h"
-
 #include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
+
+#include "weft/tensor/tensor_bytes.h"
 
 namespace weft::tensor_test {
 namespace {
@@ -60,6 +60,25 @@ TEST(Allocator, ForeignMemoryGoesBackToItsOwnerOnceAndIsNeverUnique) {
     EXPECT_EQ(released, 0);
   }
   EXPECT_EQ(released, 1);
+}
+
+TEST(TensorBytes, AreOfTheTensorThatTheyCameFrom) {
+  Tensor whole = Tensor::of<float>({3, 2}, {0, 1, 2, 3, 4, 5});
+  TensorBytes row = TensorBytes(whole).behind(2 * 2 * sizeof(float));
+  EXPECT_FALSE(row.owns_uniquely());
+  const Tensor last = row.take({DType::kF32, {2}});
+  EXPECT_TRUE(identical(last, Tensor::of<float>({2}, {4, 5})));
+  EXPECT_TRUE(last.shares_memory_with(whole));
+  EXPECT_EQ(row.raw(), nullptr);
+}
+
+TEST(TensorBytes, TheLastOwnerGivesThemBack) {
+  TensorBytes bytes = Tensor::zeros({DType::kF32, {4}});
+  EXPECT_TRUE(bytes.owns_uniquely());
+  const TensorBytes second = bytes;
+  EXPECT_FALSE(bytes.owns_uniquely());
+  bytes = {};
+  EXPECT_TRUE(second.owns_uniquely());
 }
 
 }  // namespace

@@ -116,6 +116,8 @@ class Tensor {
   bool owns_uniquely() const { return block_.is_unique(); }
 
  private:
+  friend class TensorBytes;
+
   Tensor(const TensorType& type, BlockRef block, std::byte* data)
       : type_(type), block_(std::move(block)), data_(data) {}
 

@@ -376,7 +376,7 @@ void Batcher::run_together(TaggedWorker& worker, Queue& queue,
     // Rows keep the whole tensor of their batch alive; it is given back with
     // the last of them.
     if (input.is_argument || input.is_inline) continue;
-    for (const Item& item : items) item.frame->tensor(input.slot) = Tensor();
+    for (const Item& item : items) item.frame->tensor(input.slot) = {};
   }
   gathered_.clear();
   send(worker, work, batch, items);
@@ -392,6 +392,11 @@ void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
     first->sums->add(accumulator_of(*first->layout, work.outputs[i]),
                      std::exchange(made_[i], Tensor()));
   }
+  std::vector<std::size_t> bytes_of;  // an instance's part of each result
+  for (std::size_t i = 0; i < work.outputs.size(); ++i) {
+    bytes_of.push_back(made_[i].bytes() /
+                       (batch.is_stacked[i] ? items.size() : 1));
+  }
   std::vector<std::size_t> waiting;  // by queue
   for (const Queue& queue : queues_) waiting.push_back(queue.items.size());
   // The worker takes its newest item first, which so belongs to the first
@@ -404,22 +409,14 @@ void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
       if (has(batch.summed, i)) continue;
       const Port& port = work.outputs[i];
       const Tensor& all = made_[i];
+      const std::size_t behind = batch.is_stacked[i] ? k * bytes_of[i] : 0;
       if (!port.is_inline) {
-        const auto row = static_cast<Dim>(k);
-        begun += worker.send(
-            frame, port,
-            batch.is_stacked[i]
-                ? all.slice(row, row + 1)
-                      .reshape(Shape(all.shape().last(all.shape().rank() - 1)))
-                : all);
+        begun += worker.send(frame, port, TensorBytes(all).behind(behind));
         continue;
       }
-      const std::size_t bytes = size_of(all.dtype());
       std::uint64_t word = 0;
-      std::memcpy(&word,
-                  static_cast<const std::byte*>(all.raw()) +
-                      (batch.is_stacked[i] ? k * bytes : 0),
-                  bytes);
+      std::memcpy(&word, static_cast<const std::byte*>(all.raw()) + behind,
+                  bytes_of[i]);
       begun += worker.send(frame, port, word);
     }
     worker.finish(frame, begun - 1);

@@ -12,7 +12,7 @@
 
 #include "weft/runtime/tagged/layout.h"
 #include "weft/runtime/tagged/peers.h"
-#include "weft/tensor/tensor.h"
+#include "weft/tensor/tensor_bytes.h"
 
 namespace weft {
 
@@ -40,8 +40,8 @@ struct Frame {
   std::byte* at(std::uint32_t offset) {
     return reinterpret_cast<std::byte*>(this) + offset;
   }
-  Tensor& tensor(std::uint32_t slot) {
-    return *std::launder(reinterpret_cast<Tensor*>(at(slot)));
+  TensorBytes& tensor(std::uint32_t slot) {
+    return *std::launder(reinterpret_cast<TensorBytes*>(at(slot)));
   }
   std::uint64_t& word(std::uint32_t slot) {
     return *reinterpret_cast<std::uint64_t*>(at(slot));

@@ -208,8 +208,8 @@ class LayoutBuilder {
       }
     };
     place(true, sizeof(std::uint64_t));
-    static_assert(alignof(Tensor) <= 8);
-    place(false, sizeof(Tensor));
+    static_assert(alignof(TensorBytes) <= 8);
+    place(false, sizeof(TensorBytes));
     layout.frame_bytes = offset;
   }
 

@@ -25,7 +25,7 @@ FrameSlab::FrameSlab(const ProgramLayout& program)
 FrameSlab::~FrameSlab() {
   for_each_frame([](Frame* frame, const Layout& layout) {
     for (const std::uint32_t slot : layout.tensors) {
-      frame->tensor(slot).~Tensor();
+      frame->tensor(slot).~TensorBytes();
     }
     frame->~Frame();
   });
@@ -58,7 +58,7 @@ void FrameSlab::add_chunk(Pool& pool, const Layout& layout) {
     // Tensors live as long as their chunk, empty where no value waits: taking a
     // frame then constructs nothing.
     for (const std::uint32_t slot : layout.tensors) {
-      new (place + slot) Tensor;
+      new (place + slot) TensorBytes;
     }
     pool.free.push_back(frame);
   }
@@ -91,7 +91,7 @@ void FrameSlab::reclaim() {
     // that is in use is known by its layout.
     if (frame->layout == nullptr) return;
     for (const std::uint32_t slot : layout.tensors) {
-      frame->tensor(slot) = Tensor();
+      frame->tensor(slot) = {};
     }
     frame->layout = nullptr;
     frame->owns_sums = false;

@@ -169,7 +169,7 @@ void TaggedWorker::run(Item item) {
     case FlatKind::kAccumulate:
       frame->sums->add(
           work.index,
-          std::exchange(frame->tensor(work.inputs[0].slot), Tensor()));
+          frame->tensor(work.inputs[0].slot).take(work.inputs[0].type));
       break;
     case FlatKind::kSend:
       run_send(frame, work);
@@ -259,7 +259,8 @@ std::int32_t TaggedWorker::send(Frame* frame, const Port& port,
                  [&](std::uint32_t slot, bool) { frame->word(slot) = word; });
 }
 
-std::int32_t TaggedWorker::send(Frame* frame, const Port& port, Tensor tensor) {
+std::int32_t TaggedWorker::send(Frame* frame, const Port& port,
+                                TensorBytes tensor) {
   return deliver(frame, port, [&](std::uint32_t slot, bool is_last) {
     // The last reader gets the tensor itself: one that is alone may then
     // overwrite it (owns_changed).

@@ -110,7 +110,7 @@ class TaggedWorker {
   void drop_frames() { live_frames_.store(0, std::memory_order_relaxed); }
   // The batcher calls these: what a region's instance gives, and its end.
   std::int32_t send(Frame* frame, const Port& port, std::uint64_t word);
-  std::int32_t send(Frame* frame, const Port& port, Tensor tensor);
+  std::int32_t send(Frame* frame, const Port& port, TensorBytes tensor);
   void finish(Frame* frame, std::int32_t change);
   // Runs one unit of work.
   void run(Item item);

@@ -18,7 +18,7 @@ void TaggedWorker::run_send(Frame* frame, const Work& work) {
     value = Tensor::empty(input.type);
     std::memcpy(value.raw(), frame->at(input.slot), value.bytes());
   } else {
-    value = std::exchange(frame->tensor(input.slot), Tensor());
+    value = frame->tensor(input.slot).take(input.type);
   }
   session_.peers->send({frame->tag, work.index, std::move(value)});
 }

@@ -99,7 +99,8 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
                    in_place ? runner.table_of(i) : std::nullopt) {
       // The table is moved on as the result that overwrites it, so that the
       // activation that reads it next owns it alone again.
-      made_.push_back(std::move(frame->tensor(work.inputs[*table].slot)));
+      const Input& input = work.inputs[*table];
+      made_.push_back(frame->tensor(input.slot).take(input.type));
       outputs_.push_back(made_.back().raw());
     } else {
       const int result = last == nullptr ? -1 : last->results[i];
@@ -122,7 +123,7 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
   // Operands give their memory back before readers of the results are run.
   for (const Input& input : work.inputs) {
     if (!input.is_argument && !input.is_inline) {
-      frame->tensor(input.slot) = Tensor();
+      frame->tensor(input.slot) = {};
     }
   }
   std::int32_t begun = 0;
@@ -162,7 +163,7 @@ std::int32_t TaggedWorker::run_switch(Frame* frame, const Work& work) {
   const bool taken = *frame->at(work.inputs[1].slot) != std::byte{0};
   const Port& port = work.outputs[taken ? 0 : 1];
   if (data.is_inline) return send(frame, port, frame->word(data.slot));
-  return send(frame, port, std::exchange(frame->tensor(data.slot), Tensor()));
+  return send(frame, port, std::move(frame->tensor(data.slot)));
 }
 
 // Passes on the arguments that are there; the first begins the activation.
@@ -192,7 +193,7 @@ std::int32_t TaggedWorker::run_call(Frame* frame, const Work& work,
     begun += input.is_inline
                  ? send(child, work.outputs[i], frame->word(input.slot))
                  : send(child, work.outputs[i],
-                        std::exchange(frame->tensor(input.slot), Tensor()));
+                        std::move(frame->tensor(input.slot)));
   }
   // The callee may be done with this, and its frame in other hands.
   finish(child, begun);
@@ -211,8 +212,7 @@ std::int32_t TaggedWorker::run_return(Frame* frame, const Work& work) {
   const std::int32_t begun =
       input.is_inline
           ? send(parent, port, frame->word(input.slot))
-          : send(parent, port,
-                 std::exchange(frame->tensor(input.slot), Tensor()));
+          : send(parent, port, std::move(frame->tensor(input.slot)));
   // The caller cannot be done here, as the activation that returns counts in it
   // until its own end.
   if (begun != 0) add(parent->outstanding, begun);
@@ -226,7 +226,7 @@ void TaggedWorker::store_result(Frame* frame, const Work& work) {
     result = Tensor::empty(input.type);
     std::memcpy(result.raw(), frame->at(input.slot), result.bytes());
   } else {
-    result = std::exchange(frame->tensor(input.slot), Tensor());
+    result = frame->tensor(input.slot).take(input.type);
   }
 }
 
