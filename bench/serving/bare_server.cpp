@@ -26,7 +26,7 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr std::string_view kAnswer =
     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-constexpr double kNever = 3600;
+constexpr double kNever = 3600;  // seconds to wait for a request
 
 void compute(Seconds time) {
   for (const auto end = Clock::now() + time; Clock::now() < end;) {

@@ -10,7 +10,7 @@
 #include "weft/serve/run_times.h"
 #include "weft/serve/server.h"
 
-namespace weft::volunteer_test {
+namespace weft::executors_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -154,4 +154,4 @@ TEST(Volunteer, LeavesLongRunsToExecutors) {
 }
 
 }  // namespace
-}  // namespace weft::volunteer_test
+}  // namespace weft::executors_test

@@ -20,6 +20,11 @@ void finish(ModelMetrics& metrics, const RequestRef& request, Outcome outcome) {
   request->done(std::move(outcome));
 }
 
+// A run has those of the rows that are added, too.
+std::int64_t elements_of_run(const ServedModel& model, const BatchSize& batch) {
+  return batch.elements / batch.rows * model.rows_of_run(batch.rows);
+}
+
 // The thread is a volunteer for these.
 thread_local const Executors* volunteers_for = nullptr;
 
@@ -29,7 +34,7 @@ thread_local const Executors* volunteers_for = nullptr;
 struct Executors::Work {
   LaneRef lane;
   std::vector<RequestRef> batch;
-  std::int64_t elements = 0;  // of all inputs of the run, with its padding
+  BatchSize size = {};
 };
 
 Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
@@ -160,22 +165,23 @@ LaneRef Executors::ready_longest(Time now) const {
 
 // Padding is no use of time: where a run of fewer rows gets more of them done,
 // the others have the next one.
-std::int64_t Executors::rows_of_next(const Lane& lane, Time now) const {
-  const BatchSize batch = lane.queue_.next(now, is_hurried_);
-  if (batch.rows == lane.model_->rows_of_run(batch.rows)) return batch.rows;
-  return lane.times_.rows_that_pay(batch.rows, batch.elements / batch.rows);
+BatchSize Executors::next_batch(const Lane& lane, Time now) const {
+  const BatchSize all = lane.queue_.next(now, is_hurried_);
+  if (all.rows == 0 || all.rows == lane.model_->rows_of_run(all.rows)) {
+    return all;
+  }
+  const std::int64_t of_row = all.elements / all.rows;
+  const std::int64_t rows = lane.times_.rows_that_pay(all.rows, of_row);
+  return {rows, rows * of_row};
 }
 
 Executors::Work Executors::take(const LaneRef& lane, Time now) {
-  const std::int64_t most_rows = rows_of_next(*lane, now);
-  Work work{lane, lane->queue_.take(now, is_hurried_, most_rows), 0};
-  BatchSize batch;
+  const std::int64_t most_rows = next_batch(*lane, now).rows;
+  Work work{lane, lane->queue_.take(now, is_hurried_, most_rows)};
   for (const RequestRef& each : work.batch) {
-    batch.rows += each->rows;
-    batch.elements += each->elements;
+    work.size.rows += each->rows;
+    work.size.elements += each->elements;
   }
-  work.elements =
-      batch.elements / batch.rows * lane->model_->rows_of_run(batch.rows);
   lane->running_ += 1;
   lane->metrics_.running += 1;
   lane->metrics_.waiting -= static_cast<std::int64_t>(work.batch.size());
@@ -183,11 +189,10 @@ Executors::Work Executors::take(const LaneRef& lane, Time now) {
 }
 
 bool Executors::is_short(const Lane& lane, Time now) const {
-  const BatchSize batch = lane.queue_.next(now, is_hurried_);
-  if (batch.rows == 0) return false;
-  const std::int64_t rows = lane.model_->rows_of_run(rows_of_next(lane, now));
-  return lane.times_.expected(batch.elements / batch.rows * rows) <=
-         seconds(options_.short_run);
+  const BatchSize batch = next_batch(lane, now);
+  return batch.rows > 0 &&
+         lane.times_.expected(elements_of_run(*lane.model_, batch)) <=
+             seconds(options_.short_run);
 }
 
 void Executors::compute(int executor) {
@@ -239,7 +244,7 @@ void Executors::run(const Work& work, Lock& lock) {
   lock.unlock();
   const double taken = answer(work);
   lock.lock();
-  lane.times_.add(work.elements, taken);
+  lane.times_.add(elements_of_run(*lane.model_, work.size), taken);
   computing_ -= 1;
   lane.running_ -= 1;
   lane.metrics_.running -= 1;
@@ -250,10 +255,8 @@ void Executors::run(const Work& work, Lock& lock) {
 double Executors::answer(const Work& work) {
   ModelMetrics& metrics = work.lane->metrics_;
   const Time begin = Clock::now();
-  std::int64_t rows = 0;
   for (const RequestRef& each : work.batch) {
     metrics.queue_seconds.observe(seconds(begin - each->arrival));
-    rows += each->rows;
   }
   ServedModel::BatchReport report;
   std::vector<Outcome> outcomes;
@@ -266,9 +269,9 @@ double Executors::answer(const Work& work) {
   }
   const double taken = watch.seconds();
   metrics.batches += 1;
-  metrics.rows += static_cast<std::uint64_t>(rows);
+  metrics.rows += static_cast<std::uint64_t>(work.size.rows);
   metrics.padding += static_cast<std::uint64_t>(report.padding);
-  metrics.batch_rows.observe(static_cast<double>(rows));
+  metrics.batch_rows.observe(static_cast<double>(work.size.rows));
   metrics.compute_seconds.observe(report.seconds);
   for (std::size_t i = 0; i < work.batch.size(); ++i) {
     finish(metrics, work.batch[i], std::move(outcomes[i]));

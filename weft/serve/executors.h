@@ -3,8 +3,8 @@
 // the threads.
 //
 // A thread that hands requests in may offer itself for short runs (Volunteer):
-// to wake another one, and to be woken for the outcome, takes longer than they
-// do.
+// to wake another one, and to be woken for the outcome, takes a good part of
+// their time.
 //
 // A server computes on `threads` threads and never on more: executors divide
 // them among themselves, and OpenMP gives each of them a team of its own.
@@ -81,7 +81,8 @@ class Executors {
   std::optional<Time> next_ready() const;
   // The lane whose batch has been ready for the longest; null if none is.
   LaneRef ready_longest(Time now) const;
-  std::int64_t rows_of_next(const Lane& lane, Time now) const;
+  // What take() gives the next batch at most; no rows if none is ready.
+  BatchSize next_batch(const Lane& lane, Time now) const;
   Work take(const LaneRef& lane, Time now);
   bool is_short(const Lane& lane, Time now) const;
   bool run_short();
