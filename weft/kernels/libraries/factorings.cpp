@@ -2,16 +2,18 @@
 // operand: the methods are backward stable, so that results are exact for an
 // operand that is off by roundings of its largest numbers.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/base/index.h"
+#include "weft/kernels/cpu/matrix_stacks.h"
 #include "weft/kernels/libraries/lapack.h"
-#include "weft/kernels/libraries/matrix_stacks.h"
 #include "weft/kernels/simd/tridiagonal.h"
 #include "weft/ops/support/factors.h"
 
@@ -31,6 +33,8 @@ class Pieces {
  private:
   T* next_;
 };
+
+lapack_int to_lapack(std::int64_t n) { return static_cast<lapack_int>(n); }
 
 // LAPACK tells the best size of its memory in the first number of it. It is
 // asked in f64, as f32 cannot hold the sizes of large matrices; they are the
@@ -112,52 +116,61 @@ class QrFactoring {
 };
 
 // LAPACK's syevd, but for the way to a tridiagonal matrix, which reads it half
-// as often; and the way back is shared out over the threads.
+// as often; its halves are solved on two threads, and the way back is shared
+// out over all.
+//
+// Source: Cuppen, "A Divide and Conquer Method for the Symmetric Tridiagonal
+// Eigenproblem" (1981), by whose method LAPACK solves the halves, too.
 template <class T>
 class EighFactoring {
  public:
   explicit EighFactoring(const Sides& sides)
       : n_(sides.rows),
         stride_(tridiagonal_stride(n_)),
+        first_half_(n_ < kLeastHalved ? n_ : n_ / 2),
         blocks_((n_ - 1 + kBlock - 1) / kBlock),
         parts_((n_ + kColumns - 1) / kColumns) {
     double* nowhere = nullptr;
-    const std::int64_t divide_work = asked([&](double* size, lapack_int none) {
-      return lapack::stedc(to_lapack(n_), nowhere, nowhere, nowhere, size, none,
-                           &integers_, none);
+    half_work_ = asked([&](double* size, lapack_int none) {
+      const lapack_int n = to_lapack(std::max(first_half_, n_ - first_half_));
+      return lapack::stedc(n, nowhere, nowhere, nowhere, n, size, none,
+                           &half_integers_, none);
     });
-    work_ =
-        std::max(divide_work, (blocks_ * kBlock + parts_ * kColumns) * kBlock);
+    work_ = std::max({2 * half_work_, 4 * n_ + n_ * n_,
+                      (blocks_ * kBlock + parts_ * kColumns) * kBlock});
   }
 
   std::int64_t numbers() const {
-    return stride_ * (stride_ + kTridiagonalRows) + 3 * n_ + n_ * n_ + work_;
+    return stride_ * (stride_ + kTridiagonalRows) + 4 * n_ + n_ * n_ + work_;
   }
-  std::int64_t integers() const { return integers_; }
+  std::int64_t integers() const {
+    return n_ + std::max<std::int64_t>(2 * half_integers_, 4 * n_);
+  }
 
   bool run(const T* a, T* const* results, Pieces<T> memory,
            lapack_int* integers) const {
     const std::int64_t n = n_;
     T* matrix = memory.take(stride_ * stride_);
     T* rows = memory.take(stride_ * kTridiagonalRows);
+    T* diagonal = memory.take(n);
     T* beside = memory.take(n);
     T* factors = memory.take(n);
     T* farthest = memory.take(n);
     T* vectors = memory.take(n * n);
     T* work = memory.take(work_);
-    {
-      const OnOneThread on_one_thread;
-      const T scale = copy_scaled(a, matrix, farthest);
-      make_tridiagonal(n, matrix, results[0], beside, factors, rows);
-      if (lapack::stedc(to_lapack(n), results[0], beside, vectors, work,
-                        to_lapack(work_), integers, integers_) != 0) {
-        return false;
-      }
-      for (std::int64_t i = 0; i < n; ++i) results[0][i] /= scale;
+    lapack_int* order = integers;
+    const T scale = copy_scaled(a, matrix, farthest);
+    make_tridiagonal(n, matrix, diagonal, beside, factors, rows);
+    if (!solve_halves(diagonal, beside, vectors, work, integers + n) ||
+        !merge(diagonal, beside, vectors, order, work, integers + n)) {
+      return false;
     }
     turn_back(matrix, factors, vectors, work);
+    for (std::int64_t i = 0; i < n; ++i) {
+      results[0][i] = diagonal[order[i] - 1] / scale;
+    }
     for_each_by_tiles(n, n, [=, to = results[1]](auto i, auto j) {
-      to[i * n + j] = vectors[j * n + i];
+      to[i * n + j] = vectors[(order[j] - 1) * n + i];
     });
     orient_columns(n, n, results[1], farthest);
     return true;
@@ -165,9 +178,51 @@ class EighFactoring {
 
  private:
   // So many reflections are joined, and applied to so many columns at once,
-  // whatever the threads are, so that sums have one order.
+  // whatever the threads are, so that sums have one order. Smaller matrices are
+  // solved whole.
   static constexpr std::int64_t kBlock = 32;
   static constexpr std::int64_t kColumns = 64;
+  static constexpr std::int64_t kLeastHalved = 100;
+
+  bool is_halved() const { return first_half_ < n_; }
+
+  // `vectors` becomes two blocks on a diagonal. What stands beside the diagonal
+  // where they meet is taken from both of them, in favour of merge().
+  bool solve_halves(T* diagonal, T* beside, T* vectors, T* work,
+                    lapack_int* integers) const {
+    if (is_halved()) {
+      const T between = std::fabs(beside[first_half_ - 1]);
+      diagonal[first_half_ - 1] -= between;
+      diagonal[first_half_] -= between;
+      std::fill_n(vectors, n_ * n_, T(0));
+    }
+    std::array<bool, 2> is_solved = {true, true};
+    parallel_for(is_halved() ? 2 : 1, 1, [&](auto begin, auto end) {
+      const OnOneThread on_one_thread;
+      for (std::int64_t half = begin; half < end; ++half) {
+        const std::int64_t first = half * first_half_;
+        const std::int64_t size = half == 0 ? first_half_ : n_ - first_half_;
+        is_solved[at(half)] =
+            lapack::stedc(to_lapack(size), diagonal + first, beside + first,
+                          vectors + first * (n_ + 1), to_lapack(n_),
+                          work + half * half_work_, to_lapack(half_work_),
+                          integers + half * half_integers_,
+                          half_integers_) == 0;
+      }
+    });
+    return is_solved[0] && is_solved[1];
+  }
+
+  bool merge(T* diagonal, T* beside, T* vectors, lapack_int* order, T* work,
+             lapack_int* integers) const {
+    std::iota(order, order + first_half_, 1);
+    if (!is_halved()) return true;
+    std::iota(order + first_half_, order + n_, 1);
+    const OnOneThread on_one_thread;
+    return lapack::merge_blocks(to_lapack(n_), to_lapack(first_half_), diagonal,
+                                vectors, order, beside[first_half_ - 1], work,
+                                integers) == 0;
+  }
 
   // The symmetric part, times a power of 2 by which squares of its numbers are
   // numbers. It is the same by rows and by columns. Halves are added, as a sum
@@ -239,9 +294,10 @@ class EighFactoring {
   }
 
   std::int64_t n_, stride_;
+  std::int64_t first_half_;      // its rows: all where it is no half
   std::int64_t blocks_, parts_;  // of reflections, and of columns
-  std::int64_t work_;
-  lapack_int integers_ = 0;
+  std::int64_t half_work_, work_;
+  lapack_int half_integers_ = 0;
 };
 
 // LAPACK reads by columns, and so sees the transpose, v diag(s) uᵀ.
@@ -356,6 +412,15 @@ std::unique_ptr<PreparedKernel> prepare_factors(const OpCall& call) {
     return std::make_unique<FactorKernel<double, Factoring<double>>>(call);
   }
   return std::make_unique<FactorKernel<float, Factoring<float>>>(call);
+}
+
+// LAPACK counts elements with 32 bits.
+std::optional<std::string> lapack_declines(const OpCall& call) {
+  if (auto reason = declines_matrices(call)) return reason;
+  if (Sides(call.input(0)).size() > std::numeric_limits<lapack_int>::max()) {
+    return "a matrix has too many elements";
+  }
+  return std::nullopt;
 }
 
 // Four of its squares are what gesdd works in, and one what stedc does; they

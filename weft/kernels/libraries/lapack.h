@@ -14,23 +14,19 @@
 #include <cstddef>
 #include <lapack.h>
 
-// BLAS's, which LAPACK's header leaves out; behind the arguments come the
-// lengths of the four texts.
-extern "C" {}
+// These are LAPACK's, and not in its header.
+extern "C" {
+void slaed1_(const lapack_int* n, float* values, float* vectors,
+             const lapack_int* stride, lapack_int* order, const float* beside,
+             const lapack_int* first, float* work, lapack_int* integers,
+             lapack_int* info);
+void dlaed1_(const lapack_int* n, double* values, double* vectors,
+             const lapack_int* stride, lapack_int* order, const double* beside,
+             const lapack_int* first, double* work, lapack_int* integers,
+             lapack_int* info);
+}
 
 namespace weft::lapack {
-
-// The triangle `half` ('U' or 'L') of an [n, n] becomes its Cholesky factor.
-inline lapack_int potrf(char half, lapack_int n, float* a) {
-  lapack_int info = 0;
-  LAPACK_spotrf(&half, &n, a, &n, &info);
-  return info;
-}
-inline lapack_int potrf(char half, lapack_int n, double* a) {
-  lapack_int info = 0;
-  LAPACK_dpotrf(&half, &n, a, &n, &info);
-  return info;
-}
 
 // An [m, n], m >= n, becomes R above its diagonal, and below it reflections in
 // blocks of `block` <= n. Each block is I - V T Vᵀ, with its T [block, block]
@@ -71,23 +67,48 @@ inline void multiply_by_transposed_block(lapack_int m, lapack_int n,
 }
 
 // Eigenvalues of a symmetric tridiagonal [n, n], of whose diagonals nothing
-// else is left, and its vectors as columns.
+// else is left, and its vectors as columns, `stride` numbers apart.
 inline lapack_int stedc(lapack_int n, float* diagonal, float* beside,
-                        float* vectors, float* work, lapack_int work_size,
-                        lapack_int* integers, lapack_int integer_size) {
+                        float* vectors, lapack_int stride, float* work,
+                        lapack_int work_size, lapack_int* integers,
+                        lapack_int integer_size) {
   const char of_tridiagonal = 'I';
   lapack_int info = 0;
-  LAPACK_sstedc(&of_tridiagonal, &n, diagonal, beside, vectors, &n, work,
+  LAPACK_sstedc(&of_tridiagonal, &n, diagonal, beside, vectors, &stride, work,
                 &work_size, integers, &integer_size, &info);
   return info;
 }
 inline lapack_int stedc(lapack_int n, double* diagonal, double* beside,
-                        double* vectors, double* work, lapack_int work_size,
-                        lapack_int* integers, lapack_int integer_size) {
+                        double* vectors, lapack_int stride, double* work,
+                        lapack_int work_size, lapack_int* integers,
+                        lapack_int integer_size) {
   const char of_tridiagonal = 'I';
   lapack_int info = 0;
-  LAPACK_dstedc(&of_tridiagonal, &n, diagonal, beside, vectors, &n, work,
+  LAPACK_dstedc(&of_tridiagonal, &n, diagonal, beside, vectors, &stride, work,
                 &work_size, integers, &integer_size, &info);
+  return info;
+}
+
+// Eigenvalues and vectors [n, n] of two blocks on a diagonal, the first of
+// `first` rows, become those of the blocks with `beside` between them, by which
+// the four numbers where they meet are larger. `order` has the numbers of each
+// block's values from the least on, and then those of all; all begin with 1.
+// `work` has 4 n + n² numbers, and `integers` 4 n.
+inline lapack_int merge_blocks(lapack_int n, lapack_int first, float* values,
+                               float* vectors, lapack_int* order, float beside,
+                               float* work, lapack_int* integers) {
+  lapack_int info = 0;
+  slaed1_(&n, values, vectors, &n, order, &beside, &first, work, integers,
+          &info);
+  return info;
+}
+inline lapack_int merge_blocks(lapack_int n, lapack_int first, double* values,
+                               double* vectors, lapack_int* order,
+                               double beside, double* work,
+                               lapack_int* integers) {
+  lapack_int info = 0;
+  dlaed1_(&n, values, vectors, &n, order, &beside, &first, work, integers,
+          &info);
   return info;
 }
 

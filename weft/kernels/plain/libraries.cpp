@@ -19,7 +19,6 @@ constexpr std::array kOpsOfLibraries = {"matmul",
                                         "lstm_gradient",
                                         "gru",
                                         "gru_gradient",
-                                        "cholesky",
                                         "qr",
                                         "eigh",
                                         "svd"};

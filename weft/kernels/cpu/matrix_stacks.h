@@ -1,12 +1,10 @@
-// Stacks of matrices, as kernels of LAPACK take them: shared out over the
-// threads, and each matrix computed on one, so that sums have one order.
+// Stacks of matrices, as kernels take them that factor them: shared out over
+// the threads, and each matrix computed on one, so that sums have one order.
 //
 // Threads: safe from any.
 #pragma once
 
 #include <algorithm>
-#include <lapack.h>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -29,24 +27,17 @@ struct Sides {
   std::int64_t size() const { return rows * columns; }
 };
 
-// Says what LAPACK does not take: other dtypes than f32 and f64, empty
-// operands, and more elements than it counts with 32 bits.
-inline std::optional<std::string> lapack_declines(const OpCall& call) {
+// Says what is no matrix of numbers here: other dtypes than f32 and f64, and
+// empty operands.
+inline std::optional<std::string> declines_matrices(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return fmt::format("computes in f32 and f64, not in {}", to_string(dtype));
   }
   for (const TensorType& type : call.inputs) {
     if (type.shape.num_elements() == 0) return "an operand is empty";
-    if (Sides(type).size() > std::numeric_limits<lapack_int>::max()) {
-      return "a matrix has too many elements";
-    }
   }
   return std::nullopt;
-}
-
-inline lapack_int to_lapack(std::int64_t n) {
-  return static_cast<lapack_int>(n);
 }
 
 // Calls body(i, number of the task) for each matrix of a stack.
