@@ -153,6 +153,21 @@ TEST(Linalg, EighMultipliesBack) {
   }
 }
 
+// What reflections leave of a matrix of rank 1 are roundings, then roundings of
+// these, until squares of them are no normal numbers.
+TEST(Linalg, EighOfRankOneHasOrthonormalVectors) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const Dim n : {64, 99, 128, 257}) {
+      SCOPED_TRACE(fmt::format("{} of {}", n, to_string(dtype)));
+      const Value ones = cast(broadcast_to(f32({1}, {1}), {n, n}), dtype);
+      const auto [values, vectors] = eigh(ones);
+      expect_near(matmul(vectors, vectors, {true, false}), cast(eye(n), dtype),
+                  dtype == DType::kF32 ? 1e-4 : 1e-12);
+      EXPECT_NEAR(values.tensor().item(n - 1), static_cast<double>(n), 1e-3);
+    }
+  }
+}
+
 // A stack shares out its matrices over the threads, and a single matrix its
 // vectors.
 TEST(Linalg, EighOfAStackIsThatOfEachMatrix) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <hwy/foreach_target.h>
+#include <limits>
 
 #include "weft/kernels/simd/lanes.h"
 #include "weft/kernels/simd/targets.h"
@@ -55,6 +56,12 @@ class Tridiagonalization {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   static constexpr std::int64_t kLanes = hn::MaxLanes(D());
+  // Below it sums of squares have lost digits, and a vector by them would be of
+  // no reflection. Such numbers are far below a rounding of 1, which others of
+  // the matrix are about, and are left out.
+  static constexpr T kLeastSquares = std::numeric_limits<T>::min() /
+                                     std::numeric_limits<T>::epsilon() /
+                                     std::numeric_limits<T>::epsilon();
   // Each row takes four registers besides those that all share.
   static constexpr std::int64_t kRows = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
@@ -82,7 +89,7 @@ class Tridiagonalization {
     const T squares = dot(row, next_, next_);
     T factor = 0, scale = 0;
     *beside = a[last];
-    if (squares > 0) {
+    if (squares > kLeastSquares) {
       *beside = -std::copysign(std::sqrt(a[last] * a[last] + squares), a[last]);
       factor = (*beside - a[last]) / *beside;
       scale = 1 / (a[last] - *beside);

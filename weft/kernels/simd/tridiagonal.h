@@ -21,8 +21,8 @@ namespace weft {
 std::int64_t tridiagonal_stride(std::int64_t n);
 inline constexpr std::int64_t kTridiagonalRows = 4;
 
-// `a` [stride, stride] holds a symmetric [n, n] and zeros around it; its
-// elements are at most about 1, as they are squared. Vectors v take the place
+// `a` [stride, stride] holds a symmetric [n, n] and zeros around it; the largest
+// of its elements is about 1, as they are squared. Vectors v take the place
 // of its lower triangle, as LAPACK's sytrd leaves them for 'U' by columns,
 // whose other arguments these are: `diagonal` [n], `beside` and `factors` (τ)
 // [n - 1]. `work` has 4 stride numbers. Takes 4/3 n³ additions and
