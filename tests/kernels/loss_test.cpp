@@ -125,6 +125,28 @@ TEST(LossKernel, KeepsSmallElementsBesideALargeOne) {
   EXPECT_NEAR(y.data<float>()[0], 1 / (1 + std::exp(-14.0)), 1e-7);
 }
 
+// Where logits are large, a small loss has more digits than their logarithm of
+// the sum has behind the point.
+TEST(LossKernel, KeepsTheDigitsOfASmallLoss) {
+  for (const Dim classes : {3, 40}) {
+    const Tensor x = Tensor::empty({DType::kF32, {2, classes}});
+    std::fill_n(x.data<float>(), 2 * classes, -1e6f);
+    for (const Dim row : {0, 1}) {
+      x.data<float>()[row * classes] = 1e5f;
+      x.data<float>()[row * classes + 1] = 1e5f - 10;
+    }
+    const double expected = std::log1p(std::exp(-10.0));
+    const Tensor loss =
+        cross_entropy(Value(x), Value(Tensor::of<std::int64_t>({2}, {0, 1})))
+            .tensor();
+    EXPECT_NEAR(loss.data<float>()[0], expected, 1e-7);
+    EXPECT_NEAR(loss.data<float>()[1], expected + 10, 1e-6);
+    const Tensor y = log_softmax(Value(x)).tensor();
+    EXPECT_NEAR(y.data<float>()[0], -expected, 1e-7);
+    EXPECT_NEAR(y.data<float>()[classes + 1], -expected - 10, 1e-6);
+  }
+}
+
 TEST(LossKernel, LeavesF64ToTheReference) {
   const Call call("softmax", rows({2, 3}, DType::kF64, -1, 1));
   const KernelChoice choice = choose_kernel(call.get());

@@ -10,6 +10,8 @@
 #define WEFT_KERNELS_CPU_FLOAT_ROWS_H_
 #endif
 
+#include <algorithm>
+
 #include "weft/graph/kernel.h"
 #include "weft/kernels/simd/lanes.h"
 #include "weft/kernels/simd/streaming.h"
@@ -37,14 +39,35 @@ class FloatRows {
 
   static V all(A value) { return simd::hn::Set(simd::ComputedTag<T>(), value); }
 
-  // Calls body(i, lanes, chain) for the vectors of a row.
+  // Calls body(first, count) for blocks of a row. Each has sums of its own, and
+  // these are added up in f64: in one sum of a long row, roundings would grow
+  // with it.
   template <class Body>
-  HWY_INLINE void for_each_vector(Body&& body) const {
-    simd::for_each_vector_of<T>(width_, body);
+  HWY_INLINE void for_each_block(Body&& body) const {
+    constexpr std::size_t kBlock = 4096;
+    for (std::size_t first = 0; first < width_; first += kBlock) {
+      body(first, std::min(kBlock, width_ - first));
+    }
   }
 
-  A mean_of(const Sum& sum) const {
-    return sum.total() / static_cast<A>(width_);
+  // The sum over a row; add(sum, i, lanes) is what it is with elements i and
+  // on.
+  template <class Add>
+  HWY_INLINE double sum_of(Add&& add) const {
+    double total = 0;
+    for_each_block([&](std::size_t first, std::size_t count) {
+      Sum sum;
+      simd::for_each_vector_of<T>(
+          count, [&](std::size_t i, auto lanes, std::size_t chain) {
+            sum.chains[chain] = add(sum.chains[chain], first + i, lanes);
+          });
+      total += static_cast<double>(sum.total());
+    });
+    return total;
+  }
+
+  A mean_of(double total) const {
+    return static_cast<A>(total / static_cast<double>(width_));
   }
 
   // A result that overwrites an operand finds its lines in the cache already.

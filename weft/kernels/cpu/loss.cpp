@@ -65,36 +65,45 @@ class CrossEntropy : public RowKernel {
   explicit CrossEntropy(const OpCall& call) : RowKernel(call), labels_(call) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const T* x = static_cast<const T*>(buffers.inputs[0]);
-    auto* loss = static_cast<float*>(buffers.outputs[0]);
-    // It is a result of the op, too: the gradient would need two passes to
-    // compute it again.
-    auto* lse = static_cast<float*>(buffers.outputs[1]);
     for_each_row([&](std::size_t begin, std::size_t end) {
       if (classes_ <= simd::kLanes) {
         for (std::size_t row = begin; row < end; row += kColumns) {
-          short_rows(x, row, std::min(kColumns, end - row), lse);
+          short_rows(buffers, row, std::min(kColumns, end - row));
         }
       } else {
         for (std::size_t row = begin; row < end; ++row) {
-          lse[row] = log_sum_exp(x + row * classes_, classes_);
+          put(buffers, row, row_sum(logits(buffers, row), classes_));
         }
-      }
-      for (std::size_t row = begin; row < end; ++row) {
-        const std::size_t label = labels_.at(buffers.inputs[1], row);
-        loss[row] = lse[row] - static_cast<float>(x[row * classes_ + label]);
       }
     });
   }
 
  private:
-  void short_rows(const T* x, std::size_t row, std::size_t rows,
-                  float* lse) const {
-    const TurnedRows<T> turned(x + row * classes_, rows, classes_);
+  const T* logits(const KernelBuffers& buffers, std::size_t row) const {
+    return static_cast<const T*>(buffers.inputs[0]) + row * classes_;
+  }
+
+  void short_rows(const KernelBuffers& buffers, std::size_t row,
+                  std::size_t rows) const {
+    const TurnedRows<T> turned(logits(buffers, row), rows, classes_);
     const ColumnSums sums(turned.data, classes_, kColumns, rows);
     for (std::size_t i = 0; i < rows; ++i) {
-      lse[row + i] = sums.largest[i] + std::log(sums.sum[i]);
+      put(buffers, row + i, {sums.largest[i], sums.sum[i]});
     }
+  }
+
+  void put(const KernelBuffers& buffers, std::size_t row,
+           const RowSum& total) const {
+    const std::size_t label = labels_.at(buffers.inputs[1], row);
+    const auto own = static_cast<float>(logits(buffers, row)[label]);
+    const float log_sum = std::log(total.sum);
+    // Not log sum exp less the own logit: where both are large, rounding would
+    // take the digits of a small loss.
+    static_cast<float*>(buffers.outputs[0])[row] =
+        log_sum + (total.largest - own);
+    // Log sum exp is a result of the op, too: the gradient would need two
+    // passes to compute it again.
+    static_cast<float*>(buffers.outputs[1])[row] = total.largest + log_sum;
   }
 
   Labels labels_;

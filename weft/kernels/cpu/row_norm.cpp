@@ -35,14 +35,13 @@ class RowNormKernel : public PreparedKernel {
   // The mean of a row, 0 where none is taken off.
   A centre_of(const T* x) const {
     if constexpr (!kIsCentred) return 0;
-    Sum sum;
-    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
-      sum.chains[chain] = hn::Add(sum.chains[chain], lanes.load(x + i));
-    });
-    return rows_.mean_of(sum);
+    return rows_.mean_of(
+        rows_.sum_of([&](const V& sum, std::size_t i, auto lanes) {
+          return hn::Add(sum, lanes.load(x + i));
+        }));
   }
 
-  A factor_of(const Sum& squares) const {
+  A factor_of(double squares) const {
     return 1 / std::sqrt(rows_.mean_of(squares) + epsilon_);
   }
 
@@ -75,23 +74,23 @@ class RowNorm : public RowNormKernel<T, kIsCentred> {
  private:
   static constexpr std::int64_t kLeastWork = 4096;  // elements of a thread
 
-  // The row from element `first` on.
-  void normalise(const KernelBuffers& buffers, std::int64_t first,
+  // The row that begins at element `place`.
+  void normalise(const KernelBuffers& buffers, std::int64_t place,
                  bool streams) const {
-    const T* x = static_cast<const T*>(buffers.inputs[0]) + first;
+    const T* x = static_cast<const T*>(buffers.inputs[0]) + place;
     const A* scale = static_cast<const A*>(buffers.inputs[1]);
     const A* shift =
         kIsCentred ? static_cast<const A*>(buffers.inputs[2]) : nullptr;
     const V centre = rows_.all(this->centre_of(x));
-    Sum squares;
-    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
-      // Behind the row's end x is loaded as 0, but x - mean is not 0: keep()
-      // takes those lanes out of the sum.
-      const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
-      squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
-    });
+    const double squares =
+        rows_.sum_of([&](const V& sum, std::size_t i, auto lanes) {
+          // Behind the row's end x is loaded as 0, but x - mean is not 0:
+          // keep() takes those lanes out of the sum.
+          const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
+          return hn::MulAdd(c, c, sum);
+        });
     const V factor = rows_.all(this->factor_of(squares));
-    T* y = static_cast<T*>(buffers.outputs[0]) + first;
+    T* y = static_cast<T*>(buffers.outputs[0]) + place;
     // The deviations are computed again rather than kept: x lies in the cache,
     // and a row of them might not fit beside it.
     rows_.make_row(y, streams, [=](std::size_t i, auto lanes) {
@@ -157,28 +156,36 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
 
   // With c = x - mean, g = dy scale and f = 1 / sqrt(mean(c^2) + epsilon):
   //   dx = f (g - mean(g) - c f^2 mean(g c)),  dscale += dy c f,  dshift += dy.
-  void go_back_row(const KernelBuffers& buffers, std::size_t first, A* sums,
+  void go_back_row(const KernelBuffers& buffers, std::size_t place, A* sums,
                    bool streams) const {
-    const T* x = static_cast<const T*>(buffers.inputs[0]) + first;
+    const T* x = static_cast<const T*>(buffers.inputs[0]) + place;
     const A* scale = static_cast<const A*>(buffers.inputs[1]);
-    const T* dy = static_cast<const T*>(buffers.inputs[2]) + first;
+    const T* dy = static_cast<const T*>(buffers.inputs[2]) + place;
     const V centre = rows_.all(this->centre_of(x));
     // All three sums are taken in one pass, while the row comes from memory.
-    Sum squares, slopes, products;
-    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
-      const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
-      const V g = hn::Mul(lanes.load(dy + i), lanes.load(scale + i));
-      squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
-      products.chains[chain] = hn::MulAdd(g, c, products.chains[chain]);
-      if constexpr (kIsCentred) {
-        slopes.chains[chain] = hn::Add(slopes.chains[chain], g);
-      }
+    double squares = 0, slopes = 0, products = 0;
+    rows_.for_each_block([&](std::size_t first, std::size_t count) {
+      Sum of_squares, of_slopes, of_products;
+      simd::for_each_vector_of<T>(count, [&](std::size_t at, auto lanes,
+                                             std::size_t chain) {
+        const std::size_t i = first + at;
+        const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
+        const V g = hn::Mul(lanes.load(dy + i), lanes.load(scale + i));
+        of_squares.chains[chain] = hn::MulAdd(c, c, of_squares.chains[chain]);
+        of_products.chains[chain] = hn::MulAdd(g, c, of_products.chains[chain]);
+        if constexpr (kIsCentred) {
+          of_slopes.chains[chain] = hn::Add(of_slopes.chains[chain], g);
+        }
+      });
+      squares += static_cast<double>(of_squares.total());
+      slopes += static_cast<double>(of_slopes.total());
+      products += static_cast<double>(of_products.total());
     });
     const A f = this->factor_of(squares);
     const V factor = rows_.all(f);
     const V slope = rows_.all(kIsCentred ? rows_.mean_of(slopes) : A{0});
     const V product = rows_.all(f * f * rows_.mean_of(products));
-    T* dx = static_cast<T*>(buffers.outputs[0]) + first;
+    T* dx = static_cast<T*>(buffers.outputs[0]) + place;
     A* shift_sums = sums + rows_.width();
     rows_.make_row(dx, streams, [=](std::size_t i, auto lanes) {
       const V c = hn::Sub(lanes.load(x + i), centre);

@@ -53,13 +53,6 @@ RowSum row_sum(const T* row, std::size_t classes) {
   return {largest, sum};
 }
 
-template <class T>
-float log_sum_exp(const T* row, std::size_t classes) {
-  const auto [largest, sum] = row_sum(row, classes);
-  // The shift is taken back here: log sum exp(x) = m + log sum exp(x - m).
-  return largest + std::log(sum);
-}
-
 // Columns that are taken at once.
 constexpr std::size_t kColumns = 64;
 

@@ -177,21 +177,23 @@ struct SoftmaxFunction {
   }
 };
 
-// The logarithm of the sum is taken once, into the place of the largest.
+// Not v - log sum exp: beside a large element, rounding would take digits of
+// the logarithm. It is taken once, into the place of the sum.
 struct LogSoftmaxFunction {
-  static Vector element(Vector v, Vector lse, Vector) {
-    return simd::hn::Sub(v, lse);
+  static Vector element(Vector v, Vector largest, Vector log_sum) {
+    return simd::hn::Sub(simd::hn::Sub(v, largest), log_sum);
   }
   static ColumnSums finish(ColumnSums sums) {
-    for (std::size_t i = 0; i < kColumns; ++i) {
-      sums.largest[i] += std::log(sums.sum[i]);
-    }
+    for (float& sum : sums.sum) sum = std::log(sum);
     return sums;
   }
   template <class T>
   static void row(const T* x, T* y, std::size_t size) {
-    const Vector lse = broadcast(log_sum_exp(x, size));
-    simd::map(x, y, size, [&](Vector v) { return element(v, lse, lse); });
+    const RowSum total = row_sum(x, size);
+    const Vector largest = broadcast(total.largest);
+    const Vector log_sum = broadcast(std::log(total.sum));
+    simd::map(x, y, size,
+              [&](Vector v) { return element(v, largest, log_sum); });
   }
 };
 

@@ -91,13 +91,11 @@ class SoftmaxGradientKernel : public PreparedKernel {
   }
 
   void run_row(const Pointers& at, bool streams) const {
-    // Several chains of sums do not wait for each other.
-    typename Rows::Sum sum;
-    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
-      sum.chains[chain] = Function::add(sum.chains[chain], lanes.load(at.y + i),
-                                        lanes.load(at.dy + i));
+    const double sum = rows_.sum_of([&](const V& so_far, std::size_t i,
+                                        auto lanes) {
+      return Function::add(so_far, lanes.load(at.y + i), lanes.load(at.dy + i));
     });
-    const V total = Rows::all(sum.total());
+    const V total = Rows::all(static_cast<A>(sum));
     rows_.make_row(at.dx, streams,
                    [total, y = at.y, dy = at.dy](std::size_t i, auto lanes) {
                      return Function::element(lanes.load(y + i),
