@@ -70,32 +70,45 @@ void add_verbs(CLI::App& app) {
   }
 }
 
-// What is wrong with the word where a verb is wanted; nothing where there is
-// none.
-std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
+// Where a verb is wanted, and the word that stands there: "" for none.
+struct WantedVerb {
+  const CLI::App* above;
+  std::string word;
+};
+
+std::vector<const CLI::App*> verbs_of(const CLI::App& above) {
+  return above.get_subcommands([](const CLI::App*) { return true; });
+}
+
+WantedVerb wanted_verb(const CLI::App& app, int argc, char** argv) {
   const CLI::App* above = &app;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--color") ++i;
     if (word.starts_with('-')) continue;
-    std::vector<std::string> known;
-    const CLI::App* meant = nullptr;
-    for (const CLI::App* verb :
-         above->get_subcommands([](const CLI::App*) { return true; })) {
-      known.push_back(verb->get_name());
-      if (verb->get_name() == word) meant = verb;
-    }
-    if (meant != nullptr) {
-      above = meant;
-      continue;
-    }
-    if (above->get_require_subcommand_min() == 0) break;
-    const std::string near = nearest(word, known);
-    return fmt::format(
-        "unknown verb '{}'{}", word,
-        near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+    const auto verbs = verbs_of(*above);
+    const auto meant = std::ranges::find(verbs, word, &CLI::App::get_name);
+    if (meant == verbs.end()) return {above, word};
+    above = *meant;
   }
-  return "";
+  return {above, ""};
+}
+
+std::string unknown_verb(const WantedVerb& wanted) {
+  std::vector<std::string> known;
+  for (const CLI::App* verb : verbs_of(*wanted.above)) {
+    known.push_back(verb->get_name());
+  }
+  const std::string near = nearest(wanted.word, known);
+  return fmt::format(
+      "unknown verb '{}'{}", wanted.word,
+      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+}
+
+// Whoever names no verb where one is wanted is shown what there are.
+int report_no_verb(const CLI::App& app, const CLI::App& above) {
+  fmt::print(stderr, "{}", above.help(&above == &app ? "" : app.get_name()));
+  return kBadUsage;
 }
 
 int run(int argc, char** argv) {
@@ -127,11 +140,14 @@ int run(int argc, char** argv) {
     // first.
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    std::string text;
+    std::string text = error.what();
     if (error.get_name() == "RequiredError") {
-      text = unknown_verb(app, argc, argv);
+      const WantedVerb wanted = wanted_verb(app, argc, argv);
+      if (wanted.above->get_require_subcommand_min() > 0) {
+        if (wanted.word.empty()) return report_no_verb(app, *wanted.above);
+        text = unknown_verb(wanted);
+      }
     }
-    if (text.empty()) text = error.what();
     // The hint names the verb, if the line was read as far as that.
     const auto verbs = app.get_subcommands();
     return report(kBadUsage,

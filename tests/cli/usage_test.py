@@ -33,8 +33,15 @@ class UsageTest(CliTest):
             [sys.executable, ROOT / "tools/make_verbs_table.py", "--check"])
         self.assertEqual(done.returncode, 0, "run tools/make_verbs_table.py")
 
+    def test_no_verb_shows_what_there_are(self) -> None:
+        for words, verb in (((), "train"), (("data",), "fetch"),
+                            (("--color", "never"), "serve")):
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("SUBCOMMAND", done.stderr)
+            self.assertRegex(done.stderr, rf"\n  {verb}  ")
+
     def test_bad_usage(self) -> None:
-        self.refuse(parts=("hint: weft --help",))
         self.refuse("trian", DIGITS, parts=("did you mean 'train'?",))
         self.refuse("--color", "never", "data", "fetsh", "mnist",
                     parts=("unknown verb 'fetsh' (did you mean 'fetch'?)",))
