@@ -41,7 +41,7 @@ class EighFactoring {
     return stride_ * (stride_ + kTridiagonalRows) + 4 * n_ + n_ * n_ + work_;
   }
   std::int64_t integers() const {
-    return n_ + std::max<std::int64_t>(2 * half_integers_, 4 * n_);
+    return n_ + std::max(std::int64_t{2} * half_integers_, 4 * n_);
   }
 
   bool run(const T* a, T* const* results, Pieces<T> memory,
