@@ -47,7 +47,6 @@ class BudgetAccountTest(CliTest):
         self.assertIn("epsilon 1 at delta 0, or with laplace(noise=", said)
 
     def test_refuses(self) -> None:
-        self.refuse("budget", parts=("subcommand",))
         self.refuse("budget", "account", "gausian", parts=("gaussian", "^"))
         self.refuse("budget", "account", "gaussian", "--delta", 0,
                     parts=("(0, 1)",))

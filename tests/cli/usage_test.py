@@ -35,6 +35,7 @@ class UsageTest(CliTest):
 
     def test_no_verb_shows_what_there_are(self) -> None:
         for words, verb in (((), "train"), (("data",), "fetch"),
+                            (("budget",), "grant"),
                             (("--color", "never"), "serve")):
             done = run(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
