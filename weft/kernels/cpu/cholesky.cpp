@@ -141,12 +141,16 @@ class CholeskyKernel final : public PreparedKernel {
         transpose_out_(transpose(stride_, sides_.rows)) {}
 
   std::size_t scratch_bytes() const override {
-    return at(std::min(sides_.count, kMostMatrixTasks) * numbers()) * sizeof(T);
+    const std::int64_t tasks =
+        is_shared_out() ? 1 : std::min(sides_.count, kMostMatrixTasks);
+    return at(tasks * numbers()) * sizeof(T);
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
-    // A single one shares its work out itself.
-    if (sides_.count == 1) return factor(buffers, 0, 0);
+    if (is_shared_out()) {
+      for (std::int64_t i = 0; i < sides_.count; ++i) factor(buffers, i, 0);
+      return;
+    }
     for_each_matrix(
         sides_.count, least_matrices(sides_),
         [&](std::int64_t i, std::int64_t task) { factor(buffers, i, task); });
@@ -154,6 +158,13 @@ class CholeskyKernel final : public PreparedKernel {
 
  private:
   std::int64_t numbers() const { return sides_.rows * stride_; }
+
+  // A single matrix shares its work out itself, and so do large ones, one after
+  // another: memory for each task would take more than they are worth.
+  bool is_shared_out() const {
+    constexpr std::size_t kLargeBytes = 1 << 20;
+    return sides_.count == 1 || at(numbers()) * sizeof(T) > kLargeBytes;
+  }
 
   StridedCopy transpose(std::int64_t from_row, std::int64_t to_row) const {
     return {
@@ -174,8 +185,9 @@ class CholeskyKernel final : public PreparedKernel {
       std::fill_n(l, n * n, std::numeric_limits<T>::quiet_NaN());
       return;
     }
-    for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t row = 0; row < n; ++row) {
       std::fill_n(u + row * stride_, row, T(0));
+    }
     transpose_out_.run(u, l);
   }
 

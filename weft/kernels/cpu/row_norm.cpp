@@ -166,9 +166,9 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
     double squares = 0, slopes = 0, products = 0;
     rows_.for_each_block([&](std::size_t first, std::size_t count) {
       Sum of_squares, of_slopes, of_products;
-      simd::for_each_vector_of<T>(count, [&](std::size_t at, auto lanes,
+      simd::for_each_vector_of<T>(count, [&](std::size_t step, auto lanes,
                                              std::size_t chain) {
-        const std::size_t i = first + at;
+        const std::size_t i = first + step;
         const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
         const V g = hn::Mul(lanes.load(dy + i), lanes.load(scale + i));
         of_squares.chains[chain] = hn::MulAdd(c, c, of_squares.chains[chain]);
