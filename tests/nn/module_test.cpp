@@ -4,6 +4,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "weft/base/philox.h"
+#include "weft/nn/init.h"
 #include "weft/nn/model.h"
 #include "weft/nn/nn.h"
 
@@ -71,6 +73,28 @@ TEST(Module, NormalStartHasItsDeviation) {
   }
   EXPECT_NEAR(sum / 10000, 0, 0.08);
   EXPECT_NEAR(std::sqrt(squares / 10000), 2, 0.08);
+}
+
+// Runs of one seed start alike on every machine, with any number of threads:
+// each element follows from its own word of the stream, by the scalar functions
+// of base/philox.h.
+TEST(Module, EachElementStartsAsItsWordSays) {
+  constexpr std::int64_t kSize = 100003;
+  const TensorType type{DType::kF32, {kSize}};
+  const Tensor uniform =
+      nn::initial_value(type, nn::Init::uniform(0.3), 7, "w");
+  const Tensor normal = nn::initial_value(type, nn::Init::normal(0.3), 7, "w");
+  const RandomStream random{7, nn::stream_of("w"), 0};
+  for (std::size_t i = 0; i < kSize; ++i) {
+    ASSERT_EQ(uniform.span<float>()[i],
+              (2 * uniform_from(random.word(i)) - 1) * 0.3F)
+        << i;
+    const std::size_t pair = i / 2 * 2;
+    ASSERT_EQ(
+        normal.span<float>()[i],
+        normal_from(random.word(pair), random.word(pair + 1))[i % 2] * 0.3F)
+        << i;
+  }
 }
 
 TEST(Module, SaysThatItHasNoValuesYet) {

@@ -1,31 +1,30 @@
 #include "weft/nn/init.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "weft/base/parallel.h"
 #include "weft/base/philox.h"
+#include "weft/kernels/simd/normals.h"
+#include "weft/kernels/simd/philox_blocks.h"
 
 namespace weft::nn {
 namespace {
 
-// Four of them, from the four words of a block.
-std::array<float, 4> drawn(const Init& init, const PhiloxBlock& block) {
+// A thread is worth its start from about so many groups of words on.
+constexpr std::int64_t kGroupsPerThread = 256;
+
+// A number from each word of a group: all of them at once, as their functions
+// are vectors'.
+void draw_group(const Init& init, const std::uint32_t* words, float* values) {
   const auto scale = static_cast<float>(init.scale);
-  std::array<float, 4> values = {};
   if (init.kind == Init::Kind::kUniform) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      values[i] = (2 * uniform_from(block[i]) - 1) * scale;
-    }
-    return values;
+    for (int i = 0; i < kPhiloxWords; ++i)
+      values[i] = (2 * uniform_from(words[i]) - 1) * scale;
+    return;
   }
-  // Two words make two normal numbers.
-  for (std::size_t i = 0; i < 4; i += 2) {
-    const std::array<float, 2> pair = normal_from(block[i], block[i + 1]);
-    values[i] = pair[0] * scale;
-    values[i + 1] = pair[1] * scale;
-  }
-  return values;
+  normals(words, values, kPhiloxWords);
+  for (int i = 0; i < kPhiloxWords; ++i) values[i] *= scale;
 }
 
 }  // namespace
@@ -59,11 +58,21 @@ Tensor initial_value(const TensorType& type, const Init& init,
   // depend on which others the model has. Each element is a function of its own
   // place alone.
   const RandomStream random{seed, stream_of(name), 0};
-  for (std::size_t i = 0; i < values.size(); i += 4) {
-    const std::array<float, 4> block = drawn(init, random.block(i / 4));
-    std::copy_n(block.begin(), std::min<std::size_t>(4, values.size() - i),
-                values.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  const std::int64_t size = result.type().shape.num_elements();
+  parallel_for(
+      (size + kPhiloxWords - 1) / kPhiloxWords, kGroupsPerThread,
+      [&](std::int64_t first, std::int64_t last) {
+        std::uint32_t words[kPhiloxWords];
+        float drawn[kPhiloxWords];
+        for (std::int64_t group = first; group < last; ++group) {
+          philox_blocks(
+              random, static_cast<std::uint64_t>(group) * kPhiloxBlocks, words);
+          draw_group(init, words, drawn);
+          const std::int64_t begin = group * kPhiloxWords;
+          std::copy_n(drawn, std::min<std::int64_t>(kPhiloxWords, size - begin),
+                      values.begin() + begin);
+        }
+      });
   return result;
 }
 
