@@ -1,10 +1,12 @@
 #include "weft/privacy/loss_sum.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <ranges>
 
 #include "weft/privacy/fourier.h"
 
@@ -39,14 +41,35 @@ double variance_of(std::span<const LossTerm> terms) {
   return variance;
 }
 
-// ln E e^(tilt (loss - lowest)) of one loss.
-double log_mean_exp(const LossTerm& term, double tilt) {
-  const double top =
-      std::max(0.0, tilt * static_cast<double>(term.masses.size() - 1));
+// The sum of mass e^(-fall distance) over masses, the first of which has the
+// distance 0. An exponential is that of the block's first mass times that of
+// the place in the block: one of them is computed for each block, and none
+// passes 1.
+template <class Masses>
+double falling_sum(const Masses& masses, double fall) {
+  constexpr std::size_t kBlock = 64;
+  std::array<double, kBlock> in_block;
+  for (std::size_t i = 0; i < kBlock; ++i)
+    in_block[i] = std::exp(-fall * static_cast<double>(i));
   double sum = 0;
-  for (std::size_t i = 0; i < term.masses.size(); ++i)
-    sum += term.masses[i] * std::exp(tilt * static_cast<double>(i) - top);
-  return top + std::log(sum);
+  for (std::size_t first = 0; first < masses.size(); first += kBlock) {
+    const double block = std::exp(-fall * static_cast<double>(first));
+    if (block == 0) break;
+    const std::size_t size = std::min(kBlock, masses.size() - first);
+    double own = 0;
+    for (std::size_t i = 0; i < size; ++i)
+      own += masses[first + i] * in_block[i];
+    sum += own * block;
+  }
+  return sum;
+}
+
+// ln E e^(tilt (loss - lowest)) of one loss. It begins with the largest
+// exponent, so that nothing passes the range of doubles.
+double log_mean_exp(const LossTerm& term, double tilt) {
+  if (tilt <= 0) return std::log(falling_sum(term.masses, -tilt));
+  const double top = tilt * static_cast<double>(term.masses.size() - 1);
+  return top + std::log(falling_sum(std::views::reverse(term.masses), tilt));
 }
 
 double log_mean_exp(std::span<const LossTerm> terms, double tilt) {
