@@ -33,7 +33,7 @@ class RecipesTest(CliTest):
 
     def test_mnist_private(self) -> None:
         # There are few examples, so that little noise must do.
-        result = self.train("mnist-private", "mnist", "train.epochs=30",
+        result = self.train("mnist-private", "mnist", "train.epochs=15",
                             "train.batch=64", "privacy.noise=0.1",
                             "optimizer.lr=0.5")
         self.assertGreater(result["test_accuracy"], 0.6)
