@@ -142,6 +142,42 @@ inline Vector near_cosine(Vector rest, Vector beyond) {
   return hn::Add(first, hn::MulAdd(hn::Mul(x2, x2), p, others));
 }
 
+// The tangent of |x| with the sign of x, which keeps -0. With it comes what its
+// last sum loses, as a quarter turn on the tangent is -1 / tan.
+inline Vector near_tangent(Vector x) {
+  const hn::RebindToSigned<Floats> words;
+  const auto one = broadcast(1);
+  const NearTurned angle = near_turned(hn::Abs(x));
+  // Both are rounded, and what they lost is in `low`.
+  const auto x2 = hn::Mul(angle.rest, angle.rest);
+  const auto x3 = hn::Mul(angle.rest, x2);
+  const auto low =
+      hn::MulAdd(angle.rest, hn::MulSub(angle.rest, angle.rest, x2),
+                 hn::MulSub(angle.rest, x2, x3));
+  // A minimax polynomial of (tan x - x) / x³ on [-π/4, π/4], to 2^-29 of the
+  // tangent (Remez).
+  auto p = broadcast(0x1.1e91a8p-8f);
+  for (const float c : {0x1.9c13acp-14f, 0x1.62cb2ep-7f, 0x1.5cc0d4p-6f,
+                        0x1.bad9c2p-5f, 0x1.110d9ep-3f, 0x1.555560p-2f}) {
+    p = hn::MulAdd(p, x2, broadcast(c));
+  }
+  // The derivative of the tangent is 1 + its square.
+  const auto rough = hn::MulAdd(x3, p, angle.rest);
+  const auto beyond = hn::Mul(angle.beyond, hn::MulAdd(rough, rough, one));
+  const auto others = hn::MulAdd(x3, p, hn::MulAdd(low, p, beyond));
+  const auto tangent = hn::Add(angle.rest, others);
+  const auto lost = hn::Sub(others, hn::Sub(tangent, angle.rest));
+  // One step of Newton's.
+  const auto quotient = hn::Div(one, tangent);
+  const auto off =
+      hn::NegMulAdd(quotient, lost, hn::NegMulAdd(quotient, tangent, one));
+  const auto inverse = hn::MulAdd(quotient, off, quotient);
+  const auto is_odd =
+      hn::RebindMask(Floats(), hn::TestBit(angle.quarters, hn::Set(words, 1)));
+  const auto sign = hn::And(x, hn::SignBit(Floats()));
+  return hn::Xor(hn::IfThenElse(is_odd, hn::Neg(inverse), tangent), sign);
+}
+
 // The sine of |x| and kQuarters quarter turns more; the sine of x has the sign
 // of x besides, which keeps -0.
 template <int kQuarters>
@@ -178,6 +214,7 @@ inline Vector cos(Vector x) {
       is_far(x), y, [](double a) { return std::cos(a); }, x);
 }
 inline Vector tan(Vector x) {
+  if (HWY_LIKELY(are_near(x))) return near_tangent(x);
   const auto y = in_doubles([](DoubleVector a) { return tangent(a); }, x);
   return replace_where(
       is_far(x), y, [](double a) { return std::tan(a); }, x);
