@@ -75,7 +75,13 @@ TEST(WideFunctions, OfOneNumber) {
   for (const Tensor& x : {of_all_sizes(0), between(-30, 30, 1)}) {
     expect_within(4, x, tan(Value(x)), std::tan);
     expect_within(4, x, erf(Value(x)), std::erf);
+    expect_within(4, x, sin(Value(x)), std::sin);
+    expect_within(4, x, cos(Value(x)), std::cos);
+    expect_within(1, x, exp(Value(x)), std::exp);
   }
+  // From results that are 0, by subnormal ones, to infinite ones.
+  for (const Tensor& x : {between(-760, -700, 11), between(-710, 720, 12)})
+    expect_within(1, x, exp(Value(x)), std::exp);
   // Below 0 the rounding of x / √2 counts x² times, whoever computes it.
   const Tensor x = between(-30, 30, 2);
   expect_within(6, x, gelu(Value(x)), [](long double v) {

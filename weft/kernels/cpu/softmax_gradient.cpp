@@ -11,7 +11,6 @@
 #include "weft/kernels/cpu/float_rows.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
-#include "weft/kernels/simd/vector_libm.h"
 #include "weft/ops/support/axes.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,8 @@
 // is 89.
 //
 // Errors are within 2 units in the last place of f32, those of tanh within 3,
-// those of expm1 and of f64 within 4 (tests/ops/).
+// those of expm1 and of f64 within 4, of exp of f64 within 1 (tests/ops/,
+// tests/kernels/wide_functions_test.cpp).
 //
 // It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_FUNCTIONS_H_) == defined(HWY_TARGET_TOGGLE)
@@ -17,7 +18,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <limits>
 
-#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/doubles.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE::simd {
@@ -33,13 +34,6 @@ template <class V>
 V below_wrapping(V x) {
   return hn::Min(filled<V>(sizeof(hn::TFromV<V>) == sizeof(float) ? 104 : 720),
                  x);
-}
-
-// Infinity and 0 where the result is too large and too small.
-template <class V>
-V exp(V x) {
-  const V y = hn::Exp(hn::DFromV<V>(), below_wrapping(x));
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 // x = n log(2) + r with the nearest n, so that |r| is at most log(2) / 2.
@@ -110,6 +104,43 @@ inline Vector exp(Vector x) {
       hn::Max(broadcast(-104.f), hn::Min(broadcast(89.f), x));
   const ReducedExponent reduced = reduce_exponent(bounded);
   return times_power_of_two(exp_of_rest(reduced.r), reduced.n);
+}
+
+// The same in f64: the least relative error of a polynomial of its degree is
+// 2^-57. The lowest bits of `rounded` are n and the bias of exponents, so that
+// a shift makes 2^n of it.
+inline DoubleVector exp(DoubleVector x) {
+  const auto rounder = broadcast_double(0x1.8p52 + 1023);
+  const auto bounded =
+      hn::Max(broadcast_double(-746.0), hn::Min(broadcast_double(710.0), x));
+  const auto n = hn::Sub(
+      hn::MulAdd(bounded, broadcast_double(0x1.71547652b82fep0), rounder),
+      rounder);
+  const auto first =
+      hn::NegMulAdd(n, broadcast_double(0x1.62e42fee00000p-1), bounded);
+  const auto r =
+      hn::NegMulAdd(n, broadcast_double(0x1.a39ef35793c76p-33), first);
+  auto y = broadcast_double(0x1.aa3c7b3719e7dp-26);
+  for (const double factor :
+       {0x1.28a70a2061405p-22, 0x1.71e08bcc58952p-19, 0x1.a019a145280f4p-16,
+        0x1.a01a00eb1d825p-13, 0x1.6c16c18193df9p-10, 0x1.111111111b663p-7,
+        0x1.5555555551173p-5, 0x1.55555555555b3p-3, 0x1.000000000000ap-1, 1.0,
+        1.0}) {
+    y = hn::MulAdd(y, r, broadcast_double(factor));
+  }
+#if HWY_TARGET == HWY_AVX3
+  return DoubleVector{_mm512_maskz_scalef_pd(0xff, y.raw, n.raw)};
+#else
+  // In two steps, as 2^n itself may not be a number.
+  const hn::ScalableTag<std::uint64_t> words;
+  const auto power = [&](DoubleVector k) {
+    return hn::BitCast(
+        Doubles(), hn::ShiftLeft<52>(hn::BitCast(words, hn::Add(k, rounder))));
+  };
+  const auto half =
+      hn::Sub(hn::MulAdd(n, broadcast_double(0.5), rounder), rounder);
+  return hn::Mul(hn::Mul(y, power(half)), power(hn::Sub(n, half)));
+#endif
 }
 
 // exp where the largest has been subtracted: x is at most 0, or above it by no

@@ -220,23 +220,6 @@ inline Vector tan(Vector x) {
       is_far(x), y, [](double a) { return std::tan(a); }, x);
 }
 
-// Highway's are right of doubles this small.
-inline auto is_far(DoubleVector x) {
-  return hn::Ge(hn::Abs(x), broadcast_double(30000));
-}
-inline DoubleVector sin(DoubleVector x) {
-  // The sine of -0 would be +0.
-  const auto is_zero = hn::Eq(x, broadcast_double(0));
-  const auto y = hn::IfThenElse(is_zero, x, hn::Sin(Doubles(), x));
-  return replace_where(
-      is_far(x), y, [](double a) { return std::sin(a); }, x);
-}
-inline DoubleVector cos(DoubleVector x) {
-  const auto y = hn::Cos(Doubles(), x);
-  return replace_where(
-      is_far(x), y, [](double a) { return std::cos(a); }, x);
-}
-
 template <class V>
 V asin(V x) {
   return hn::Asin(hn::DFromV<V>(), x);

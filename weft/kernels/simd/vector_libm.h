@@ -42,7 +42,8 @@ namespace weft::HWY_NAMESPACE::simd {
 using RawDoubles = decltype(DoubleVector::raw);
 using RawFloats = decltype(Vector::raw);
 extern "C" {
-RawDoubles WEFT_VECTOR_LIBM(v, exp)(RawDoubles) noexcept;
+RawDoubles WEFT_VECTOR_LIBM(v, sin)(RawDoubles) noexcept;
+RawDoubles WEFT_VECTOR_LIBM(v, cos)(RawDoubles) noexcept;
 RawDoubles WEFT_VECTOR_LIBM(v, tan)(RawDoubles) noexcept;
 RawDoubles WEFT_VECTOR_LIBM(v, erf)(RawDoubles) noexcept;
 RawDoubles WEFT_VECTOR_LIBM(v, erfc)(RawDoubles) noexcept;
@@ -52,8 +53,11 @@ RawFloats WEFT_VECTOR_LIBM_F32(v, atanh)(RawFloats) noexcept;
 RawFloats WEFT_VECTOR_LIBM_F32(vv, pow)(RawFloats, RawFloats) noexcept;
 }
 
-inline DoubleVector exp(DoubleVector x) {
-  return {WEFT_VECTOR_LIBM(v, exp)(x.raw)};
+inline DoubleVector sin(DoubleVector x) {
+  return {WEFT_VECTOR_LIBM(v, sin)(x.raw)};
+}
+inline DoubleVector cos(DoubleVector x) {
+  return {WEFT_VECTOR_LIBM(v, cos)(x.raw)};
 }
 inline DoubleVector tan(DoubleVector x) {
   return {WEFT_VECTOR_LIBM(v, tan)(x.raw)};
@@ -81,9 +85,13 @@ inline Vector pow(Vector a, Vector b) {
 
 // Every element is a hard one.
 inline auto every() { return hn::FirstN(Doubles(), hn::Lanes(Doubles())); }
-inline DoubleVector exp(DoubleVector x) {
+inline DoubleVector sin(DoubleVector x) {
   return replace_where(
-      every(), x, [](double a) { return std::exp(a); }, x);
+      every(), x, [](double a) { return std::sin(a); }, x);
+}
+inline DoubleVector cos(DoubleVector x) {
+  return replace_where(
+      every(), x, [](double a) { return std::cos(a); }, x);
 }
 inline DoubleVector tan(DoubleVector x) {
   return replace_where(
