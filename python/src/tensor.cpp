@@ -324,10 +324,13 @@ void bind_tensor(py::module_& module) {
            [](const Value& x, const py::object& key) { return index(x, key); })
       .def_property_readonly("at", [](const Value& x) { return At{x}; })
       .def("reshape", &reshaped)
-      .def("cast", [](const Value& x, const py::object& dtype) {
-        return run_op_one("cast", std::vector{x},
-                          {{"dtype", dtype_from(dtype)}});
-      });
+      .def(
+          "cast",
+          [](const Value& x, const py::object& dtype) {
+            return run_op_one("cast", std::vector{x},
+                              {{"dtype", dtype_from(dtype)}});
+          },
+          py::arg("dtype"));
 
   module.def(
       "tensor",
@@ -343,9 +346,10 @@ void bind_tensor(py::module_& module) {
       },
       py::arg("object"), py::arg("dtype") = py::none(),
       "A tensor of an array, whose bytes it shares, of numbers, or of lists.");
-  module.def("from_dlpack", [](const py::object& object) {
-    return Value(from_dlpack(object));
-  });
+  module.def(
+      "from_dlpack",
+      [](const py::object& object) { return Value(from_dlpack(object)); },
+      py::arg("object"));
   module.def(
       "set_threads",
       [](int count) {

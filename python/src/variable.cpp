@@ -42,18 +42,24 @@ void bind_variable(py::module_& module) {
            py::arg("initial"), py::arg("name") = "",
            py::arg("is_trainable") = true)
       .def("read", &Variable::read)
-      .def("assign",
-           [](const Variable& self, const py::object& value) {
-             self.assign(for_variable(self, value), where());
-           })
-      .def("assign_add",
-           [](const Variable& self, const py::object& value) {
-             self.assign_add(for_variable(self, value), where());
-           })
-      .def("assign_subtract",
-           [](const Variable& self, const py::object& value) {
-             self.assign_subtract(for_variable(self, value), where());
-           })
+      .def(
+          "assign",
+          [](const Variable& self, const py::object& value) {
+            self.assign(for_variable(self, value), where());
+          },
+          py::arg("value"))
+      .def(
+          "assign_add",
+          [](const Variable& self, const py::object& value) {
+            self.assign_add(for_variable(self, value), where());
+          },
+          py::arg("value"))
+      .def(
+          "assign_subtract",
+          [](const Variable& self, const py::object& value) {
+            self.assign_subtract(for_variable(self, value), where());
+          },
+          py::arg("value"))
       .def_property_readonly("name", &Variable::name)
       .def_property_readonly("is_trainable", &Variable::is_trainable)
       .def_property_readonly("dtype",

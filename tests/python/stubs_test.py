@@ -25,6 +25,18 @@ def defined(stub: str) -> set:
     return {name for name in names if not name.startswith("_")}
 
 
+def callables(stub: str, module):
+    """What was compiled of a module and of its classes, each with its stub."""
+    for node in ast.parse((ROOT / "python/weft" / stub).read_text()).body:
+        owner = getattr(module, getattr(node, "name", ""), None)
+        if isinstance(node, ast.FunctionDef):
+            yield owner, node
+        elif isinstance(node, ast.ClassDef):
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef):
+                    yield getattr(owner, member.name, None), member
+
+
 class Stubs(unittest.TestCase):
     def test_ops_are_up_to_date(self):
         made = subprocess.run(
@@ -38,6 +50,23 @@ class Stubs(unittest.TestCase):
             (ROOT / "python/weft/ops.pyi").read_text(),
             "PYTHONPATH=build/python tools/make_stubs.py > python/weft/ops.pyi",
         )
+
+    def test_parameters_have_the_names_that_stubs_give_them(self):
+        compiled = ("builtin_function_or_method", "instancemethod")
+        for function, stub in callables("__init__.pyi", weft):
+            if type(function).__name__ not in compiled:
+                continue
+            if stub.name.startswith("__"):
+                continue
+            arguments = [each.arg for each in stub.args.args]
+            if arguments[:1] == ["self"]:
+                del arguments[0]
+            # What it is not called with is refused with what it takes; without
+            # a name, pybind11 numbers a parameter.
+            with self.subTest(stub.name), self.assertRaises(TypeError) as said:
+                function(no_such_name=1)
+            if arguments:
+                self.assertNotIn("arg0", str(said.exception), stub.name)
 
     def test_every_name_is_there(self):
         for stub, module in (
