@@ -29,7 +29,8 @@ V filled(double number) {
   return hn::Set(hn::DFromV<V>(), static_cast<hn::TFromV<V>>(number));
 }
 
-// Highway's exp wraps around above this, where the result is infinite already.
+// Highway's expm1 wraps around above this, where the result is infinite
+// already.
 template <class V>
 V below_wrapping(V x) {
   return hn::Min(filled<V>(sizeof(hn::TFromV<V>) == sizeof(float) ? 104 : 720),
@@ -106,9 +107,9 @@ inline Vector exp(Vector x) {
   return times_power_of_two(exp_of_rest(reduced.r), reduced.n);
 }
 
-// The same in f64: the least relative error of a polynomial of its degree is
-// 2^-57. The lowest bits of `rounded` are n and the bias of exponents, so that
-// a shift makes 2^n of it.
+// In f64, by the polynomial of its degree that keeps the largest relative error
+// least (Remez), 2^-57. The lowest bits of n + rounder are n and the bias of
+// exponents, so that a shift makes 2^n of it.
 inline DoubleVector exp(DoubleVector x) {
   const auto rounder = broadcast_double(0x1.8p52 + 1023);
   const auto bounded =

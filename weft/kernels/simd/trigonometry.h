@@ -142,8 +142,8 @@ inline Vector near_cosine(Vector rest, Vector beyond) {
   return hn::Add(first, hn::MulAdd(hn::Mul(x2, x2), p, others));
 }
 
-// The tangent of |x| with the sign of x, which keeps -0. With it comes what its
-// last sum loses, as a quarter turn on the tangent is -1 / tan.
+// The tangent of |x| with the sign of x, which keeps -0. A quarter turn on it
+// is -1 / tan, whose digits depend on what the last sum of tan loses.
 inline Vector near_tangent(Vector x) {
   const hn::RebindToSigned<Floats> words;
   const auto one = broadcast(1);
