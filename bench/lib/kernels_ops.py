@@ -6,6 +6,7 @@ from math import exp, inf, isfinite, isnan, log
 
 from lib.bench import Bar, Bench, Setting
 from lib.functions_python import python
+from lib.machine import line_of, machine
 from lib.measure import race, rate
 from lib.op_cases import Case
 from lib.op_table import CASES
@@ -138,14 +139,18 @@ def scaled_gap(ours: list[float], theirs: list[float],
     return max(gaps, default=0) / max(scale, 1e-30)
 
 
+def picture(ratios: dict[str, float], made: dict) -> str:
+    return dots("Single ops against the faster of PyTorch and onnxruntime: "
+                f"{line_of(made)}", "times as fast", ratios)
+
+
 def mean(where: Setting, ratios: dict[str, float]) -> dict:
     """The mean of all ops, if all were measured in this run; a part of them
     has no mean that is worth keeping."""
     missing = len(CASES) - len(ratios)
     if missing:
         raise WorkerError(f"{missing} of {len(CASES)} ops were not measured")
-    draw(where, "ops", dots("Single ops against the faster of PyTorch and "
-                            "onnxruntime", "times as fast", ratios))
+    draw(where, "ops", picture(ratios, machine()))
     value = exp(sum(map(log, ratios.values())) / len(ratios))
     slower = sum(ratio < CASES[name].bar for name, ratio in ratios.items())
     return {MEAN.name: {

@@ -79,6 +79,13 @@ def machine() -> dict:
             "cap": os.environ.get("WEFT_CPU") or None}
 
 
+def identity(provenance: dict) -> tuple:
+    """This is what tells the machines of rows apart: a hypervisor or a cap that
+    hides instructions makes another processor of one."""
+    return tuple(provenance[each]
+                 for each in ("processor", "instructions", "cap"))
+
+
 def line_of(provenance: dict) -> str:
     """ "AMD EPYC (Zen 5), 2 cores, AVX-512 with bf16". """
     parts = [provenance["processor"] or "a processor that was not recorded"]

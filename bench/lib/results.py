@@ -3,7 +3,8 @@
 {"rows": [{"suite": …, "name": …, …, "provenance": {"commit": …, …}}, …]}
 
 One file holds rows of several processors. What is measured anew replaces the
-row of the same suite, name and processor; the others stay as they are.
+row of the same suite, name and machine (machine.identity); the others stay as
+they are.
 """
 
 import json
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from lib.bench import Setting
-from lib.machine import machine
+from lib.machine import identity, machine
 from lib.row import Row
 
 # `origin` is empty where a program wrote the row. Else it says what is known
@@ -80,16 +81,14 @@ def save(path: Path, rows: list[dict]) -> None:
 
 
 def key(row: dict) -> tuple:
-    """A cap makes another processor of one."""
-    made = row["provenance"]
-    return row["suite"], row["name"], made["processor"], made["cap"]
+    return row["suite"], row["name"], identity(row["provenance"])
 
 
 def merge(kept: Iterable[dict], measured: Iterable[dict],
           listed: dict[str, set[str]],
           say: Callable[[str], None]) -> list[dict]:
     """`kept` with what was `measured` in its place, also in that of a row whose
-    processor was not recorded. An error is no measurement and replaces none.
+    processor or instructions were not recorded. An error is no measurement and replaces none.
     Rows of a suite in `listed` that it does not list any more are dropped."""
     rows: dict[tuple, dict] = {}
     for row in kept:
@@ -99,7 +98,10 @@ def merge(kept: Iterable[dict], measured: Iterable[dict],
             say(f"{row['name']}: dropped, the suite has no such row any more")
     for row in measured:
         if not row["error"]:
-            rows.pop((row["suite"], row["name"], None, None), None)
+            processor, _, cap = identity(row["provenance"])
+            for vague in ((None, None, None), (processor, None, cap)):
+                if vague != identity(row["provenance"]):
+                    rows.pop((row["suite"], row["name"], vague), None)
         before = rows.get(key(row))
         if row["error"] and before and not before["error"]:
             say(f"{row['name']}: not measured, the earlier row is kept")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 
-from lib.machine import line_of
+from lib.machine import identity, line_of
 from lib.row import number
 
 Rows = list[dict]
@@ -93,15 +93,12 @@ def tables(rows: Rows, missing: list[str],
 def by_processor(rows: Iterable[dict]) -> list[Rows]:
     groups: dict[tuple, Rows] = {}
     for row in rows:
-        made = row["provenance"]
-        groups.setdefault((made["processor"], made["cap"]), []).append(row)
+        groups.setdefault(identity(row["provenance"]), []).append(row)
     return list(groups.values())
 
 
 def head(rows: Rows) -> str:
-    best = max((row["provenance"] for row in rows),
-               key=lambda made: made["instructions"] is not None)
-    return f"\n**On {line_of(best)}**\n"
+    return f"\n**On {line_of(rows[0]['provenance'])}**\n"
 
 
 def table(rows: Rows, notes: bool) -> str:

@@ -96,6 +96,15 @@ class MergeTest(unittest.TestCase):
         rows = self.merged(before, [kept("x", "A", ratio=3.0)])
         self.assertEqual(rows, [kept("x", "A", ratio=3.0), *before[1:]])
 
+    def test_other_instructions_are_another_machine(self):
+        tiles = kept("x", "A", instructions="AMX")
+        plain = kept("x", "A", instructions="fp16", ratio=3.0)
+        self.assertEqual(self.merged([tiles], [plain]), [tiles, plain])
+
+    def test_unknown_instructions_give_way_to_known_ones(self):
+        known = kept("x", "A", instructions="AMX")
+        self.assertEqual(self.merged([kept("x", "A")], [known]), [known])
+
     def test_an_unknown_processor_gives_way_to_a_known_one(self):
         rows = self.merged([kept("x", None)], [kept("x", "A")])
         self.assertEqual(rows, [kept("x", "A")])
