@@ -243,7 +243,7 @@ TEST(GatePlan, NeverNeedsMoreThanHoeffding) {
   for (const char* condition :
        {"n > 0.5 +/- 0.05", "n > 0.99 +/- 0.001", "d < 0.01 +/- 0.2",
         "n - o > 0 +/- 0.3 /\\ d < 0.9 +/- 0.01", kSmallDifference}) {
-    for (const std::int64_t steps : {1, 1000}) {
+    for (const std::int64_t steps : {1, 32, 1000}) {
       const GateTerms asked = terms(condition, 0.999, Adaptivity::kFull, steps);
       EXPECT_LE(plan_gate(asked).points, hoeffding(asked)) << condition;
     }
