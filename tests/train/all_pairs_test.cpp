@@ -1,5 +1,5 @@
-// Of all that [sync] may say, as many combinations are run as it takes for each
-// pair of two kinds to have been together; so is every pair of a policy and an
+// As many combinations of what [sync] may say are run as it takes for each pair
+// of two kinds to have been together; so is every pair of a policy and an
 // order.
 #include "tests/train/sync_combinations.h"
 
