@@ -2,7 +2,6 @@
 // and JSON go over, and the package makes objects of them. Each call opens the
 // ledger anew, which finds what others have written meanwhile.
 #include <nlohmann/json.hpp>
-#include <pybind11/stl.h>
 
 #include "python/src/bind.h"
 

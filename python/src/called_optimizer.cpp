@@ -1,5 +1,4 @@
 // Optimizers that are written in Python.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/recipes.h"

@@ -1,5 +1,4 @@
 // weft.data: data sets that readers know, and arrays, in batches.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/options.h"

@@ -1,5 +1,4 @@
 // weft.save, weft.restore, weft.load_function.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/operators.h"

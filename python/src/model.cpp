@@ -1,5 +1,4 @@
 // weft.Model: a trained model, from a file that stands alone or a checkpoint.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/operators.h"

@@ -1,8 +1,6 @@
 // What weft.onnx is made of.
 #include "weft/onnx/onnx.h"
 
-#include <pybind11/stl.h>
-
 #include "python/src/convert.h"
 
 #include "weft/files/exported.h"

@@ -1,5 +1,4 @@
 // weft.optim: the optimizers of the registry, over variables.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/options.h"

@@ -1,5 +1,4 @@
 // weft.optim.Private: differentially private training by a loop of one's own.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/recipes.h"

@@ -1,7 +1,6 @@
 // weft.profile: a block of code whose kernels, loaders and messages are
 // recorded.
 #include <optional>
-#include <pybind11/stl.h>
 
 #include "python/src/bind.h"
 

@@ -1,7 +1,6 @@
 // weft.train: the trainer of recipes with callbacks.
 #include <algorithm>
 #include <atomic>
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/recipes.h"

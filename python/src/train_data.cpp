@@ -1,5 +1,4 @@
 // What weft.train.Data holds, as the data of a training.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/recipes.h"

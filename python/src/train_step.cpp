@@ -1,5 +1,4 @@
 // weft.train.Step: the step of a recipe.
-#include <pybind11/stl.h>
 
 #include "python/src/convert.h"
 #include "python/src/recipes.h"

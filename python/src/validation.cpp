@@ -2,7 +2,6 @@
 // the package makes objects of them.
 #include <optional>
 #include <pybind11/functional.h>
-#include <pybind11/stl.h>
 #include <sstream>
 
 #include "python/src/bind.h"

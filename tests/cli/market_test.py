@@ -62,15 +62,19 @@ class MarketTest(CliTest):
     def state(self) -> dict:
         return json.loads(self.weft("show", self.ledger, "--json"))
 
-    def decide(self, *payload: str) -> None:
-        """Proposes, votes, and executes once the deadline is over; without a
+    def decide(self, *payloads: list[str]) -> None:
+        """Proposes, votes, and executes once the deadlines are over; without a
         debate nobody could vote."""
-        self.send("owner", "propose", "association=1", *payload)
-        number = len(self.state()["proposals"])
-        self.send("owner", "vote", f"proposal={number}", "approve=true")
+        numbers = []
+        for payload in payloads:
+            self.send("owner", "propose", "association=1", *payload)
+            numbers.append(len(self.state()["proposals"]))
+            self.send("owner", "vote", f"proposal={numbers[-1]}",
+                      "approve=true")
         while "yea" not in self.state()["proposals"][-1]:
             self.weft("tick", self.ledger)
-        self.send("owner", "execute", f"proposal={number}", *payload)
+        for number, payload in zip(numbers, payloads):
+            self.send("owner", "execute", f"proposal={number}", *payload)
 
     def seal(self, rows: str) -> tuple[str, int]:
         said = json.loads(self.weft(
@@ -97,12 +101,12 @@ class MarketTest(CliTest):
         epochs on all of them."""
         self.begin()
         self.send("owner", "found", "name=digits", "quorum=1", "debate=2")
-        self.decide("kind=database", "name=scans", "price=1000")
+        self.decide(["kind=database", "name=scans", "price=1000"])
         shards = [self.seal("0-199"), self.seal("200-399")]
-        for content, examples in shards:
-            self.decide("kind=shard", f"recipient={self.accounts['owner']}",
-                        "amount=50", "database=1", f"content={content}",
-                        f"examples={examples}")
+        self.decide(*(
+            ["kind=shard", f"recipient={self.accounts['owner']}", "amount=50",
+             "database=1", f"content={content}", f"examples={examples}"]
+            for content, examples in shards))
         self.send("treasurer", "deposit", f"to={self.accounts['buyer']}",
                   "amount=10000")
         for price, worker in enumerate(workers, start=1):

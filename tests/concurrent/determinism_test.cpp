@@ -76,7 +76,7 @@ constexpr Vertex kVertices = 600;
 
 const Graph& sample() {
   static const Graph ranked =
-      Graph(kVertices, test::untidy_edges(kVertices, 1500, 5))
+      Graph(kVertices, untidy_edges(kVertices, 1500, 5))
           .renamed(random_order(kVertices, 5).rank_of);
   return ranked;
 }
@@ -104,7 +104,7 @@ TEST(Determinism, OfTheColouring) {
 }
 
 TEST(Determinism, OfTheMatching) {
-  const auto edges = test::untidy_edges(200, 800, 5);
+  const auto edges = untidy_edges(200, 800, 5);
   const RankedEdges ranked(200, edges,
                            random_order(static_cast<Task>(edges.size()), 5));
   Matching<> sequential(ranked);
@@ -182,7 +182,7 @@ TEST(Determinism, OfTheKernels) {
 
 TEST(RelaxedRun, EndsWithFewerTasksThanThreads) {
   for (const Vertex vertices : {0U, 1U, 2U, 5U}) {
-    const Graph graph(vertices, test::path_edges(vertices));
+    const Graph graph(vertices, path_edges(vertices));
     IndependentSet<> set(graph);
     MultiQueue<Task> queue({.queues = 16});
     EXPECT_EQ(run_relaxed(set, queue, 8).decided(), vertices);

@@ -43,7 +43,7 @@ TEST(Graph, RefusesAnEndThatIsNoVertex) {
 }
 
 TEST(Graph, RenamedIsTheSameGraph) {
-  const std::vector<Edge> edges = test::untidy_edges(200, 900, 4);
+  const std::vector<Edge> edges = untidy_edges(200, 900, 4);
   const Graph graph(200, edges);
   const Order order = random_order(200, 9);
   const Graph renamed = graph.renamed(order.rank_of);

@@ -41,8 +41,8 @@ Bytes set_of(Vertex vertices, const std::vector<Edge>& edges,
 }
 
 TEST(IndependentSet, OfAPath) {
-  EXPECT_EQ(set_of(4, test::path_edges(4), {0, 1, 2, 3}), (Bytes{1, 0, 1, 0}));
-  EXPECT_EQ(set_of(4, test::path_edges(4), {1, 0, 2, 3}), (Bytes{0, 1, 0, 1}));
+  EXPECT_EQ(set_of(4, path_edges(4), {0, 1, 2, 3}), (Bytes{1, 0, 1, 0}));
+  EXPECT_EQ(set_of(4, path_edges(4), {1, 0, 2, 3}), (Bytes{0, 1, 0, 1}));
 }
 
 // 0, 1, 2 are a triangle, and 3 hangs on 0.
@@ -53,8 +53,8 @@ TEST(IndependentSet, OfATriangleWithATail) {
 }
 
 TEST(IndependentSet, OfAStar) {
-  EXPECT_EQ(set_of(4, test::star_edges(3), {0, 1, 2, 3}), (Bytes{1, 0, 0, 0}));
-  EXPECT_EQ(set_of(4, test::star_edges(3), {1, 2, 3, 0}), (Bytes{0, 1, 1, 1}));
+  EXPECT_EQ(set_of(4, star_edges(3), {0, 1, 2, 3}), (Bytes{1, 0, 0, 0}));
+  EXPECT_EQ(set_of(4, star_edges(3), {1, 2, 3, 0}), (Bytes{0, 1, 1, 1}));
 }
 
 Bytes matching_of(const std::vector<Edge>& edges,
@@ -67,8 +67,8 @@ Bytes matching_of(const std::vector<Edge>& edges,
 }
 
 TEST(Matching, OfAPath) {
-  EXPECT_EQ(matching_of(test::path_edges(4), {1, 0, 2}), (Bytes{0, 1, 0}));
-  EXPECT_EQ(matching_of(test::path_edges(4), {0, 1, 2}), (Bytes{1, 0, 1}));
+  EXPECT_EQ(matching_of(path_edges(4), {1, 0, 2}), (Bytes{0, 1, 0}));
+  EXPECT_EQ(matching_of(path_edges(4), {0, 1, 2}), (Bytes{1, 0, 1}));
 }
 
 TEST(Matching, IgnoresLoopsAndTakesOneOfTwoParallelEdges) {
@@ -84,7 +84,7 @@ TEST(Matching, RefusesAnEndThatIsNoVertex) {
 TEST(Colouring, OfAPathInTwoOrders) {
   const auto colours_of = [](const std::vector<Task>& at_rank) {
     const Order order = order_of(at_rank);
-    const Graph ranked = Graph(4, test::path_edges(4)).renamed(order.rank_of);
+    const Graph ranked = Graph(4, path_edges(4)).renamed(order.rank_of);
     Colouring<> colouring(ranked, 1);
     run_in_order(colouring);
     return order.by_task(colouring.colours());
@@ -132,7 +132,7 @@ TEST(Tries, NoneAreWastedByAnExactScheduler) {
 
 // While all are live a try succeeds with probability 1 / k, for a set once.
 TEST(Tries, OfAClique) {
-  const auto clique = [](Vertex n) { return Graph(n, test::clique_edges(n)); };
+  const auto clique = [](Vertex n) { return Graph(n, clique_edges(n)); };
   EXPECT_NEAR(set_tries(clique(2), 2, 4000), 3.0, 0.15);
   EXPECT_NEAR(set_tries(clique(6), 3, 4000), 6 + 3 - 1, 0.25);
   EXPECT_NEAR(set_tries(clique(30), 8, 2000), 30 + 8 - 1, 1.0);
@@ -142,7 +142,7 @@ TEST(Tries, OfAClique) {
 }
 
 TEST(Tries, OfAPath) {
-  const Graph path(4, test::path_edges(4));
+  const Graph path(4, path_edges(4));
   EXPECT_NEAR(set_tries(path, 2, 6000), 5.5, 0.12);
   EXPECT_NEAR(generic_tries(path, 2, 6000), 7, 0.15);
 }
@@ -203,7 +203,7 @@ TEST(Certificates, RejectAnOrderWithoutPriority) {
 }
 
 TEST(Certificates, RejectWhatIsNearlyRight) {
-  const Graph path(3, test::path_edges(3));
+  const Graph path(3, path_edges(3));
   EXPECT_TRUE(is_greedy_independent_set(path, Bytes{1, 0, 1}));
   EXPECT_FALSE(is_greedy_independent_set(path, Bytes{1, 0, 0}));
   EXPECT_FALSE(is_greedy_independent_set(path, Bytes{0, 1, 0}));
@@ -214,7 +214,7 @@ TEST(Certificates, RejectWhatIsNearlyRight) {
   EXPECT_TRUE(is_greedy_colouring(path, Colours{0, 1, 0}));
   EXPECT_FALSE(is_greedy_colouring(path, Colours{0, 1, 2}));
   EXPECT_FALSE(is_greedy_colouring(path, Colours{0, 0, 1}));
-  const std::vector<Edge> edges = test::path_edges(3);
+  const std::vector<Edge> edges = path_edges(3);
   const RankedEdges ranked(3, edges, order_of({0, 1}));
   EXPECT_TRUE(is_greedy_matching(ranked, Bytes{1, 0}));
   EXPECT_FALSE(is_greedy_matching(ranked, Bytes{0, 1}));

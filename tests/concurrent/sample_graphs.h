@@ -5,7 +5,7 @@
 
 #include "weft/concurrent/iterative/graph.h"
 
-namespace weft::concurrent::test {
+namespace weft::concurrent {
 
 inline std::vector<Edge> clique_edges(Vertex vertices) {
   std::vector<Edge> edges;
@@ -37,4 +37,4 @@ inline std::vector<Edge> untidy_edges(Vertex vertices, std::size_t count,
   return edges;
 }
 
-}  // namespace weft::concurrent::test
+}  // namespace weft::concurrent

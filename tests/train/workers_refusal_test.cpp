@@ -13,8 +13,8 @@ namespace weft::workers_refusal_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class WorkersRefusalTest : public test::WorkerRuns {};
 

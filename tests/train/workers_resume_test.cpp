@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::kNetwork;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class WorkersResumeTest : public test::WorkerRuns {};
 
@@ -90,7 +90,7 @@ TEST_F(WorkersResumeTest, ACheckpointWithoutMemoriesIsSaid) {
     const std::lock_guard lock(mutex);
     notes.push_back(observer.all);
   });
-  EXPECT_THAT(notes, testing::Contains(HasSubstr(
+  EXPECT_THAT(notes, ::testing::Contains(HasSubstr(
                          "no memory of what was not sent for 2 of 2 tensors")));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::kNetwork;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class WorkersTest : public test::WorkerRuns {};
 
