@@ -67,7 +67,8 @@ class Host {
         all_(transport),
         trace_(trace),
         pieces_(pieces),
-        missing_(pieces.size(), 0) {
+        missing_(pieces.size(), 0),
+        changed_(transport) {
     const std::vector<std::size_t> uses = trace.first_uses();
     const auto events = static_cast<int>(trace.events.size());
     for (int step = 0; step < steps; ++step) {

@@ -115,7 +115,9 @@ class Rank {
         setting_(setting),
         servers_(servers_of(setting)),
         asked_(all_.open({"ask", ""})),
-        is_there_(servers_.size(), false) {
+        is_there_(servers_.size(), false),
+        changed_(transport),
+        updated_(transport) {
     for (std::size_t p = 0; p < servers_.size(); ++p) {
       push_.push_back(all_.open({"push", ""}));
       pull_.push_back(all_.open({"pull", ""}));

@@ -6,6 +6,7 @@
 #include "tests/support/errors.h"
 
 #include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/task_signal.h"
 #include "weft/comm/transport/thread.h"
 
 namespace weft::async_engine_test {
@@ -126,6 +127,22 @@ TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
     const auto operation = network->submit([&] {
       return listen(all.open({"listen", ""}), 1 - all.rank());
     });
+    if (transport.rank() == 1) return;  // the engine goes
+    message = message_of([&] { network->wait(operation); });
+  });
+  EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
+}
+
+Task<> wait_for(TaskSignal& signal) { co_await signal.next(); }
+
+// Whoever was to notify them may never have begun.
+TEST(AsyncEngine, TasksThatWaitForOthersEndWithTheNetwork) {
+  ThreadWorld world(2);
+  std::string message;
+  world.run([&](Transport& transport) {
+    TaskSignal signal(transport);
+    const auto network = transport.start_engine({});
+    const auto operation = network->submit([&] { return wait_for(signal); });
     if (transport.rank() == 1) return;  // the engine goes
     message = message_of([&] { network->wait(operation); });
   });

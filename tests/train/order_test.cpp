@@ -406,7 +406,7 @@ TEST(CreditQueue, LetsTheMostUrgentGoFirst) {
     SimWorld world(parse_topology("2@1us,1MB/s"));
     world.run_ranks([&](Transport& transport) {
       Communicator all(transport);
-      CreditQueue queue(credit);
+      CreditQueue queue(transport, credit);
       const auto engine = transport.start_engine({});
       std::vector<std::vector<std::byte>> bytes(priorities.size(),
                                                 std::vector<std::byte>(1000));
@@ -452,7 +452,7 @@ TEST(CreditQueue, CountsWhatHasNotArrived) {
         co_await arrivals->enough();
         co_return;
       }
-      CreditQueue queue(1);
+      CreditQueue queue(transport, 1);
       Task<> sending = receipts == Receipts::kGiven
                            ? send_for_receipt(channel, 1, bytes)
                            : send_message(channel, 1, bytes);

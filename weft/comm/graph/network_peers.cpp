@@ -80,7 +80,9 @@ void NetworkPeers::begin_run(const FlatGraph& graph) {
   unsent_.clear();
   queued_.clear();
   turns_.clear();
-  for (int peer = 0; peer < size(); ++peer) turns_.emplace_back(kUnderWay);
+  for (int peer = 0; peer < size(); ++peer) {
+    turns_.emplace_back(engine_.transport(), kUnderWay);
+  }
   traffic_ = {};
   began_ = engine_.transport().now();
   // Each run is an operation: ranks that run different graphs, or cuts of it,

@@ -12,7 +12,12 @@ bool CreditQueue::may_go(const Place& place, std::size_t bytes) const {
 Task<> CreditQueue::pass(int priority, std::size_t bytes, Task<> work) {
   const Place place{-priority, next_++};
   waiting_.insert(place);
-  while (!may_go(place, bytes)) co_await changed_.next();
+  try {
+    while (!may_go(place, bytes)) co_await changed_.next();
+  } catch (...) {
+    waiting_.erase(place);
+    throw;
+  }
   waiting_.erase(place);
   under_way_ += bytes;
   // It begins before the next one may, for which there may be credit, too.
@@ -24,8 +29,6 @@ Task<> CreditQueue::pass(int priority, std::size_t bytes, Task<> work) {
   } catch (...) {
     failure = std::current_exception();
   }
-  // Those that wait have no transfer that could fail: they are let go, and find
-  // out by themselves.
   under_way_ -= bytes;
   changed_.notify_all();
   if (failure) std::rethrow_exception(failure);

@@ -23,14 +23,14 @@ namespace weft {
 class CreditQueue {
  public:
   // `credit`: bytes under way, one piece of work at least; 0: any number.
-  explicit CreditQueue(std::int64_t credit)
-      : credit_(static_cast<std::uint64_t>(credit)) {}
+  CreditQueue(Transport& transport, std::int64_t credit)
+      : credit_(static_cast<std::uint64_t>(credit)), changed_(transport) {}
   CreditQueue(const CreditQueue&) = delete;
   CreditQueue& operator=(const CreditQueue&) = delete;
 
   // Runs `work`, which moves so many bytes, when its turn has come. The higher
   // priority goes first, and among equals the one that was here first. Throws
-  // what `work` throws.
+  // what `work` throws, and where the network fails before its turn, that.
   Task<> pass(int priority, std::size_t bytes, Task<> work);
 
  private:

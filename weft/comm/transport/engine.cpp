@@ -88,7 +88,7 @@ void Engine::fail(const Error& error) {
   }
   // A task may catch the error and start further transfers on its way out, so
   // this goes on until none is left.
-  while (transport_.oldest() != nullptr) {
+  while (transport_.is_waited_for()) {
     transport_.fail_all(error);
     transport_.resume_ready();
   }

@@ -5,44 +5,71 @@
 //   …                      // another task makes it so
 //   changed.notify_all();
 //
-// A task that waits so has no transfer that could fail: whoever is to notify it
-// must do so on its way out, too.
+// Who is to notify a task may fail before, or may never begin once the network
+// has failed: so those that wait fail with the transfers of their rank
+// (Transport::fail_all).
 //
 // Threads: that of the tasks' engine.
 #pragma once
 
 #include <coroutine>
-#include <utility>
+#include <optional>
 #include <vector>
+
+#include "weft/comm/transport/transport.h"
 
 namespace weft {
 
 class TaskSignal {
  public:
-  class Next {
-   public:
-    explicit Next(TaskSignal& signal) : signal_(signal) {}
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> waiting) {
-      signal_.waiting_.push_back(waiting);
-    }
-    void await_resume() const noexcept {}
+  class Next;
 
-   private:
-    TaskSignal& signal_;
-  };
+  // The transport must outlive whoever waits.
+  explicit TaskSignal(Transport& transport) : transport_(transport) {}
+  ~TaskSignal();
+  TaskSignal(const TaskSignal&) = delete;
+  TaskSignal& operator=(const TaskSignal&) = delete;
 
-  // Is over at the next notify_all().
-  Next next() { return Next(*this); }
+  // Is over at the next notify_all(). Throws the error of the network, if that
+  // fails before.
+  Next next();
 
   // Those that wait go on at once, each until it waits again.
-  void notify_all() {
-    // They may wait for the same signal again, for the next time.
-    for (const auto waiting : std::exchange(waiting_, {})) waiting.resume();
+  void notify_all();
+
+ private:
+  friend class Transport;
+  // They wait no longer.
+  std::vector<Next*> take_waiting();
+  void fail(const Error& error);
+
+  Transport& transport_;
+  std::vector<Next*> waiting_;
+};
+
+class TaskSignal::Next {
+ public:
+  explicit Next(TaskSignal& signal) : signal_(signal) {}
+  // A task that is given up while it waits.
+  ~Next();
+  Next(const Next&) = delete;
+  Next& operator=(const Next&) = delete;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting);
+  void await_resume() const {
+    if (failure_) throw *failure_;
   }
 
  private:
-  std::vector<std::coroutine_handle<>> waiting_;
+  friend class TaskSignal;
+
+  TaskSignal& signal_;
+  std::coroutine_handle<> task_;
+  bool is_waiting_ = false;
+  std::optional<Error> failure_;
 };
+
+inline TaskSignal::Next TaskSignal::next() { return Next(*this); }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/profile.h"
+#include "weft/comm/transport/task_signal.h"
 #include "weft/comm/transport/threaded_engine.h"
 
 namespace weft {
@@ -108,6 +109,7 @@ void Transport::fail_all(const Error& error) {
     abandon(transfer);
     fail(transfer, error);
   }
+  while (!signals_.empty()) signals_.back()->fail(error);
 }
 
 // Time that real work has taken is over by now; only a virtual clock has to be

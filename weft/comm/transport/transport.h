@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/base/error.h"
 #include "weft/comm/transport/entered_operations.h"
@@ -34,6 +35,7 @@
 namespace weft {
 
 class AsyncEngine;  // async_engine.h
+class TaskSignal;   // task_signal.h
 class Transport;
 struct EngineOptions;  // engine.h
 
@@ -218,8 +220,11 @@ class Transport {
 
   // --- For the engine ----------------------------------------------------
 
-  // Fails all transfers that are not over with copies of `error`.
+  // Fails all transfers that are not over with copies of `error`, and the tasks
+  // that wait for others (task_signal.h).
   void fail_all(const Error& error);
+  // Whether fail_all() would fail anything.
+  bool is_waited_for() const { return first_ != nullptr || !signals_.empty(); }
   // Those that are not over, oldest first.
   const Transfer* oldest() const { return first_; }
   static const Transfer* next(const Transfer& transfer) {
@@ -252,6 +257,7 @@ class Transport {
  private:
   friend class Transfer;
   friend class Pause;
+  friend class TaskSignal;
   void link(Transfer& transfer);
   void unlink(Transfer& transfer);
   void count(Transfer& transfer, std::size_t bytes);
@@ -259,6 +265,7 @@ class Transport {
 
   Transfer* first_ = nullptr;
   Transfer* last_ = nullptr;
+  std::vector<TaskSignal*> signals_;  // those for which tasks wait
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;
   std::deque<std::coroutine_handle<>> ready_;

@@ -25,7 +25,8 @@ Arrivals::Arrivals(Channel channel, std::span<const int> from, std::size_t most,
     : channel_(std::move(channel)),
       quorum_(quorum),
       completeness_(completeness),
-      receipts_(receipts) {
+      receipts_(receipts),
+      changed_(channel_.transport()) {
   for (const int rank : from) messages_.push_back({.from = rank});
   // Places are fixed before the first message comes, which may be at once.
   for (std::size_t i = 0; i < messages_.size(); ++i) {

@@ -27,7 +27,7 @@ FreeServer::FreeServer(std::optional<std::int64_t> slack,
       push_(context.recipe, context.seed, context.buckets,
             Compressor::Memory::kKept),
       gives_means_(context.optimizer.measures_sizes()),
-      queue_(context.recipe.credit),
+      queue_(context.communicator.transport(), context.recipe.credit),
       codec_(pipeline_text(context.recipe)) {
   for (const Bucket& bucket : buckets_) {
     shards_.push_back(make_shard(bucket, context));
@@ -36,7 +36,7 @@ FreeServer::FreeServer(std::optional<std::int64_t> slack,
 
 std::unique_ptr<FreeServer::Shard> FreeServer::make_shard(
     const Bucket& bucket, const SyncContext& context) {
-  auto shard = std::make_unique<Shard>();
+  auto shard = std::make_unique<Shard>(context.communicator.transport());
   const std::size_t size = bucket.gradient().size();
   shard->pulled.resize(size);
   // All ranks know the slots by name and type; the owner's are in use.
@@ -159,7 +159,7 @@ Task<> FreeServer::serve(Bucket& bucket, Shard& shard, int worker) {
     failure = std::current_exception();
   }
   if (!failure) co_return;
-  // Those that wait for this worker have nothing else that could fail.
+  // Those that wait for this worker must hear of a bad push, too.
   shard.failure = failure;
   shard.changed.notify_all();
   std::rethrow_exception(failure);

@@ -63,6 +63,8 @@ class FreeServer : public SyncPolicy {
 
   // One bucket.
   struct Shard {
+    explicit Shard(Transport& transport) : changed(transport) {}
+
     // --- Of its owner ---
     std::vector<Tensor> parameters;  // the true ones, by member
     std::vector<Tensor> gradients;   // of one push

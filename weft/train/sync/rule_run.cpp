@@ -47,7 +47,8 @@ RuleRun::RuleRun(const SyncContext& context, Holders holders)
       call_(rule_of(context.recipe)),
       rule_(make_rule(context.recipe, {.workers = context.roles.workers(),
                                        .seed = context.seed})),
-      held_(context.buckets.size()) {
+      held_(context.buckets.size()),
+      changed_(communicator_.transport()) {
   if (rule_ == nullptr) return;
   if (!everyone_holds_) holders_ = owners_of(buckets_, roles_);
   for (const Bucket& bucket : buckets_) {

@@ -42,7 +42,10 @@ StepServer::StepServer(const Quorum& quorum, bool in_part,
     workers_.push_back(rank);
   }
   const int queues = quorum.least == 0 ? 1 : communicator_.size();
-  for (int i = 0; i < queues; ++i) queues_.emplace_back(context.recipe.credit);
+  for (int i = 0; i < queues; ++i) {
+    queues_.emplace_back(context.communicator.transport(),
+                         context.recipe.credit);
+  }
   for (const Bucket& bucket : buckets_) {
     served_.push_back(serve(bucket, context));
   }

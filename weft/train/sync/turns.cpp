@@ -22,7 +22,10 @@ void tell_children(const Channel& channel, const std::uint32_t& bucket,
 }  // namespace
 
 Turns::Turns(Communicator group, std::size_t buckets, std::int64_t credit)
-    : group_(std::move(group)), buckets_(buckets), queue_(credit) {}
+    : group_(std::move(group)),
+      buckets_(buckets),
+      queue_(group_.transport(), credit),
+      changed_(group_.transport()) {}
 
 Task<> Turns::pass(const Bucket& bucket, Task<> sum) {
   if (came_ == 0) begin_step();
@@ -91,7 +94,7 @@ Task<> Turns::listen(Channel channel, std::optional<Task<>> before) {
       co_await told.all();
     }
   } catch (...) {
-    // Those that wait for their turn have no transfer that could fail.
+    // Those that wait for their turn must hear of a bad announcement, too.
     failure_ = std::current_exception();
     changed_.notify_all();
   }
