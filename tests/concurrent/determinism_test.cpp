@@ -75,9 +75,8 @@ void run_every_way(Make&& make, Check&& check) {
 constexpr Vertex kVertices = 600;
 
 const Graph& sample() {
-  static const Graph ranked =
-      Graph(kVertices, untidy_edges(kVertices, 1500, 5))
-          .renamed(random_order(kVertices, 5).rank_of);
+  static const Graph ranked = Graph(kVertices, untidy_edges(kVertices, 1500, 5))
+                                  .renamed(random_order(kVertices, 5).rank_of);
   return ranked;
 }
 
