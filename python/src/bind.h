@@ -8,7 +8,7 @@
 
 #include <memory>
 #include <pybind11/pybind11.h>
-// Here, as all sources must convert the same types alike.
+// It stands here, as all sources must convert the same types alike.
 #include <pybind11/stl.h>
 
 #include "weft/graph/value.h"
