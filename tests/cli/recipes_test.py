@@ -41,11 +41,11 @@ class RecipesTest(CliTest):
     def test_cifar10_resnet20(self) -> None:
         for dtype in ("f32", "bf16"):
             result = self.train(
-                "cifar10-resnet20", "cifar10", "train.max_steps=60",
+                "cifar10-resnet20", "cifar10", "train.max_steps=80",
                 "train.batch=32", f"train.dtype={dtype}",
                 'optimizer.lr="cosine(from=0.05, to=0.0005, warmup=10)"')
             self.assertLess(result["train_loss"], 1.8, dtype)
-            self.assertGreater(result["test_accuracy"], 0.4, dtype)
+            self.assertGreater(result["test_accuracy"], 0.5, dtype)
 
     def test_densenet_cifar10(self) -> None:
         # Ten of the hundred layers, which are enough for digits.
