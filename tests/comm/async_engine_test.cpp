@@ -118,35 +118,39 @@ TEST(AsyncEngine, WaitThrowsWhatTheOperationThrew) {
   EXPECT_THAT(messages[2], HasSubstr("rank 1: step 7: the loss is nan"));
 }
 
-TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
+// What rank 0 hears, waiting for an operation in which rank 1 leaves.
+template <class Make>
+std::string message_as_the_other_leaves(Make make) {
   ThreadWorld world(2);
   std::string message;
   world.run([&](Transport& transport) {
     Communicator all(transport);
+    TaskSignal signal(transport);
     const auto network = transport.start_engine({});
-    const auto operation = network->submit([&] {
-      return listen(all.open({"listen", ""}), 1 - all.rank());
-    });
+    const auto operation = network->submit([&] { return make(all, signal); });
     if (transport.rank() == 1) return;  // the engine goes
     message = message_of([&] { network->wait(operation); });
   });
-  EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
+  return message;
+}
+
+TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
+  const auto make = [](Communicator& all, TaskSignal&) {
+    return listen(all.open({"listen", ""}), 1 - all.rank());
+  };
+  EXPECT_THAT(message_as_the_other_leaves(make),
+              HasSubstr("rank 1: left while operations"));
 }
 
 Task<> wait_for(TaskSignal& signal) { co_await signal.next(); }
 
 // Whoever was to notify them may never have begun.
 TEST(AsyncEngine, TasksThatWaitForOthersEndWithTheNetwork) {
-  ThreadWorld world(2);
-  std::string message;
-  world.run([&](Transport& transport) {
-    TaskSignal signal(transport);
-    const auto network = transport.start_engine({});
-    const auto operation = network->submit([&] { return wait_for(signal); });
-    if (transport.rank() == 1) return;  // the engine goes
-    message = message_of([&] { network->wait(operation); });
-  });
-  EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
+  const auto make = [](Communicator&, TaskSignal& signal) {
+    return wait_for(signal);
+  };
+  EXPECT_THAT(message_as_the_other_leaves(make),
+              HasSubstr("rank 1: left while operations"));
 }
 
 // Counts the calls that are under way.

@@ -24,7 +24,8 @@ class TaskSignal {
  public:
   class Next;
 
-  // The transport must outlive whoever waits.
+  // The transport must outlive whoever waits. The signal need not: who waited
+  // for one that is gone is never resumed.
   explicit TaskSignal(Transport& transport) : transport_(transport) {}
   ~TaskSignal();
   TaskSignal(const TaskSignal&) = delete;
@@ -39,7 +40,7 @@ class TaskSignal {
 
  private:
   friend class Transport;
-  // They wait no longer.
+  // Who waits does so no longer, and the transport forgets the signal.
   std::vector<Next*> take_waiting();
   void fail(const Error& error);
 
@@ -50,7 +51,7 @@ class TaskSignal {
 class TaskSignal::Next {
  public:
   explicit Next(TaskSignal& signal) : signal_(signal) {}
-  // A task that is given up while it waits.
+  // It may go while it waits, with a task that is given up.
   ~Next();
   Next(const Next&) = delete;
   Next& operator=(const Next&) = delete;
