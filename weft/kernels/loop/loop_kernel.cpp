@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/base/parallel.h"
+#include "weft/kernels/loop/tile_places.h"
 
 namespace weft {
 namespace {
@@ -23,25 +24,13 @@ constexpr std::int64_t kCodeTile = 1024;
 constexpr std::int64_t kUnbufferedTile = 8192;
 // Shorter rows than this are filled into a buffer, many to a tile.
 constexpr std::int64_t kLeastRow = 256;
-// Enough chunks to balance any machine, few enough to fold quickly.
-constexpr std::int64_t kMostChunks = 64;
-constexpr std::int64_t kLeastTilesPerChunk = 16;
 // Waking a thread costs about as much as this many simple element operations.
 constexpr std::int64_t kWorkPerThread = std::int64_t{48} * 1024;
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::int64_t function_tile(const LoopProgram& program) {
   const std::size_t values =
       program.inputs.size() + program.instructions.size();
   return values <= kFewValues ? 2 * kFunctionTile : kFunctionTile;
-}
-
-// 16 elements are whole vectors for any type and machine.
-std::int64_t whole_vectors(std::int64_t size) {
-  return ceil_divide(std::max<std::int64_t>(size, 1), 16) * 16;
 }
 
 bool is_suffix(const Shape& shape, const Shape& whole) {
@@ -86,7 +75,14 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
     first_streamed_ = buffers_;
     buffers_ += static_cast<int>(program_.outputs.size());
   }
-  plan_sums();
+  column_chunks_ = tiles_;
+  worker_numbers_ = static_cast<std::size_t>(buffers_ * most_);
+  if (has_sum()) {
+    cut_for_sums();
+    place_accumulators();
+  }
+  choose_workers();
+  place_partials();
 }
 
 bool LoopKernel::has_sum() const {
@@ -314,39 +310,15 @@ void LoopKernel::assign_result_buffers() {
   }
 }
 
-void LoopKernel::plan_sums() {
-  worker_numbers_ = static_cast<std::size_t>(buffers_ * most_);
-  chunks_ = has_sum() ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk,
-                                                 1, kMostChunks)
-                      : tiles_;
-  std::size_t partial_numbers = 0;
-  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
-    if (!program_.outputs[j].is_sum) continue;
-    Sum sum;
-    sum.output = j;
-    sum.period = program_.outputs[j].type.shape.num_elements();
-    // An accumulator has room for a whole tile, which is then added to it
-    // without a look at where periods end.
-    sum.width = std::max(sum.period, tile_);
-    sum.partial_offset = partial_numbers;
-    sum.accumulator_offset = worker_numbers_;
-    partial_numbers += static_cast<std::size_t>(chunks_ * sum.period);
-    worker_numbers_ += static_cast<std::size_t>(whole_vectors(sum.width));
-    sums_.push_back(sum);
-  }
+void LoopKernel::choose_workers() {
   const auto steps = static_cast<std::int64_t>(program_.instructions.size() +
                                                program_.outputs.size());
   const std::int64_t useful =
       std::max<std::int64_t>(1, size_ * steps / kWorkPerThread);
+  // Chunks are handed out to whatever workers there are; their number does not
+  // change what is added to what.
   workers_ = std::max<std::int64_t>(
-      // Chunks are handed out to whatever workers there are; their number does
-      // not change what is added to what.
-      1, std::min<std::int64_t>({thread_count(), useful, chunks_}));
-  // The partial sums stand behind the workers' parts.
-  const std::size_t all_workers =
-      worker_numbers_ * static_cast<std::size_t>(workers_);
-  for (Sum& sum : sums_) sum.partial_offset += all_workers;
-  scratch_bytes_ = (all_workers + partial_numbers) * size_of(own_);
+      1, std::min<std::int64_t>({thread_count(), useful, chunks()}));
 }
 
 bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "weft/graph/kernel.h"
@@ -78,6 +79,9 @@ class LoopKernel : public PreparedKernel {
   struct Sum {
     std::size_t output = 0;
     std::int64_t period = 1;
+    // Chunks add to places of their own in the partial sums. Else each adds up
+    // in its worker's accumulator, and then has a partial sum to itself.
+    bool is_owned = false;
     std::int64_t width = 0;          // what an accumulator holds: whole tiles
     std::size_t partial_offset = 0;  // numbers, in scratch
     std::size_t accumulator_offset = 0;  // numbers, in a worker's part
@@ -94,9 +98,33 @@ class LoopKernel : public PreparedKernel {
   std::int64_t most_of(std::int64_t most) const;
   void assign_input_buffers();
   void assign_result_buffers();
-  void plan_sums();
+  void choose_workers();
+
+  // Sums: loop_sums.cpp.
+  void cut_for_sums();
+  void place_accumulators();
+  void place_partials();
+  std::int64_t chunks() const { return column_chunks_ * repeat_chunks_; }
+  std::int64_t partials(const Sum& sum) const;
+  // A sum that is not cut through the repetitions is whole in each chunk.
+  bool is_finished_by_chunks(const Sum& sum) const {
+    return sum.is_owned && repeat_chunks_ == 1;
+  }
+  std::byte* partial_of(const Sum& sum, const KernelBuffers& buffers,
+                        std::int64_t number) const noexcept;
+  void fold(const Sum& sum, void* accumulator, void* partial) const noexcept;
+  void finish(const Sum& sum, const KernelBuffers& buffers, std::int64_t begin,
+              std::int64_t end) const noexcept;
+  void finish_sums(const KernelBuffers& buffers) const noexcept;
 
   void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
+  void run_chunk(Worker& worker, std::int64_t chunk) const noexcept;
+  std::pair<std::int64_t, std::int64_t> columns_of(
+      std::int64_t chunk) const noexcept;
+  std::pair<std::int64_t, std::int64_t> places_of(
+      const Sum& sum, std::int64_t chunk) const noexcept;
+  void begin_sums(Worker& worker, std::int64_t chunk) const noexcept;
+  void end_sums(Worker& worker, std::int64_t chunk) const noexcept;
   void prepare_patterns(Worker& worker) const noexcept;
   bool is_direct(const Operand& operand) const;
   bool is_one_run(const Operand& operand) const;
@@ -123,13 +151,9 @@ class LoopKernel : public PreparedKernel {
                   std::int64_t start) const noexcept;
   void* accumulator_of(const Worker& worker, const Sum& sum,
                        std::int64_t start) const noexcept;
-  void* partial_of(const Sum& sum, const KernelBuffers& buffers,
-                   std::int64_t chunk) const noexcept;
-  void fold(const Sum& sum, void* accumulator, void* partial) const noexcept;
   std::size_t bytes_of(std::int64_t numbers) const {
     return static_cast<std::size_t>(numbers) * size_of(own_);
   }
-  void finish_sums(const KernelBuffers& buffers) const noexcept;
   std::int64_t tile_start(std::int64_t tile) const;
 
   LoopProgram program_;
@@ -144,7 +168,11 @@ class LoopKernel : public PreparedKernel {
   std::int64_t tile_ = 0;  // elements of a tile
   std::int64_t tiles_per_row_ = 0;
   std::int64_t tiles_ = 0;
-  std::int64_t chunks_ = 0;
+  // The loop goes through its tiles as `repeats_` times the same columns, each
+  // cut into chunks.
+  std::int64_t repeats_ = 1;
+  std::int64_t column_chunks_ = 1;
+  std::int64_t repeat_chunks_ = 1;
   std::int64_t workers_ = 0;
   int buffers_ = 0;
   int first_crossing_ = 0;  // buffer, of those between pieces of code

@@ -2,34 +2,21 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/loop/loop_kernel.h"
 #include "weft/kernels/loop/tile_places.h"
 
 namespace weft {
-namespace {
-
-// The sum of a whole loop, in the type that the loop added up in.
-void scale(void* sums, DType dtype, std::int64_t size, double factor) {
-  dispatch(dtype, [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
-      auto* numbers = static_cast<T*>(sums);
-      for (std::int64_t i = 0; i < size; ++i) {
-        numbers[i] *= static_cast<T>(factor);
-      }
-    }
-  });
-}
-
-}  // namespace
 
 struct LoopKernel::Worker {
   const KernelBuffers& buffers;
   std::byte* memory;  // tile buffers, then accumulators
   std::int64_t most;
   DType dtype;
-  bool streams;  // results, by way of tile buffers
+  bool streams;           // results, by way of tile buffers
+  std::int64_t part = 0;  // of the repetitions, that the chunk at hand takes
 
   std::byte* at(std::size_t number) const {
     return element(memory, dtype, static_cast<std::int64_t>(number));
@@ -64,30 +51,90 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
   // Each worker takes chunks that lie side by side. Where there are sums,
   // chunks are cut by the shape alone and each has partial sums of its own, so
   // that the bits do not depend on who ran which.
-  const std::int64_t first = chunks_ * index / workers_;
-  const std::int64_t last = chunks_ * (index + 1) / workers_;
+  const std::int64_t first = chunks() * index / workers_;
+  const std::int64_t last = chunks() * (index + 1) / workers_;
   for (std::int64_t chunk = first; chunk < last; ++chunk) {
-    for (const Sum& sum : sums_) {
-      // Zero bytes are 0 in every type that is added up.
-      std::memset(worker.at(sum.accumulator_offset), 0, bytes_of(sum.width));
-    }
-    const std::int64_t end = tiles_ * (chunk + 1) / chunks_;
-    for (std::int64_t tile = tiles_ * chunk / chunks_; tile < end; ++tile) {
-      const std::int64_t start = tile_start(tile);
+    run_chunk(worker, chunk);
+  }
+  // Streamed stores are ordered weakly: without this, another thread might
+  // still read what was there before.
+  if (worker.streams) finish_streaming();
+}
+
+void LoopKernel::run_chunk(Worker& worker, std::int64_t chunk) const noexcept {
+  const auto [first_column, last_column] = columns_of(chunk);
+  const std::int64_t columns = tiles_ / repeats_;
+  const std::int64_t part = chunk / column_chunks_;
+  const std::int64_t last = repeats_ * (part + 1) / repeat_chunks_;
+  begin_sums(worker, chunk);
+  for (std::int64_t repeat = repeats_ * part / repeat_chunks_; repeat < last;
+       ++repeat) {
+    for (std::int64_t column = first_column; column < last_column; ++column) {
+      const std::int64_t start = tile_start(repeat * columns + column);
       // The last tile of a row may be short.
       const std::int64_t row_end = (start / row_ + 1) * row_;
       const std::int64_t size = std::min(tile_, row_end - start);
       if (worker.streams) prefetch(worker, start + size);
       run_tile(worker, start, size);
     }
-    for (const Sum& sum : sums_) {
-      fold(sum, worker.at(sum.accumulator_offset),
-           partial_of(sum, buffers, chunk));
+  }
+  end_sums(worker, chunk);
+}
+
+// The tiles of a repetition that a chunk takes.
+std::pair<std::int64_t, std::int64_t> LoopKernel::columns_of(
+    std::int64_t chunk) const noexcept {
+  const std::int64_t columns = tiles_ / repeats_;
+  const std::int64_t share = chunk % column_chunks_;
+  return {columns * share / column_chunks_,
+          columns * (share + 1) / column_chunks_};
+}
+
+// The numbers of an owned sum that a chunk adds to.
+std::pair<std::int64_t, std::int64_t> LoopKernel::places_of(
+    const Sum& sum, std::int64_t chunk) const noexcept {
+  const auto [first, last] = columns_of(chunk);
+  // The last column may end in a tile that is short.
+  return {tile_start(first),
+          last == tiles_ / repeats_ ? sum.period : tile_start(last)};
+}
+
+void LoopKernel::begin_sums(Worker& worker, std::int64_t chunk) const noexcept {
+  worker.part = chunk / column_chunks_;
+  // Zero bytes are 0 in every type that is added up.
+  for (const Sum& sum : sums_) {
+    if (sum.is_owned) {
+      const auto [begin, end] = places_of(sum, chunk);
+      std::memset(accumulator_of(worker, sum, begin), 0, bytes_of(end - begin));
+    } else {
+      std::memset(worker.at(sum.accumulator_offset), 0, bytes_of(sum.width));
     }
   }
-  // Streamed stores are ordered weakly: without this, another thread might
-  // still read what was there before.
-  if (worker.streams) finish_streaming();
+}
+
+void LoopKernel::end_sums(Worker& worker, std::int64_t chunk) const noexcept {
+  for (const Sum& sum : sums_) {
+    if (is_finished_by_chunks(sum)) {
+      // The caches have what was just added up.
+      const auto [begin, end] = places_of(sum, chunk);
+      finish(sum, worker.buffers, begin, end);
+    } else if (!sum.is_owned) {
+      fold(sum, worker.at(sum.accumulator_offset),
+           partial_of(sum, worker.buffers, chunk));
+    }
+  }
+}
+
+// Where a tile is added to a sum: each tile has its part of one that is longer
+// than a tile.
+void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
+                                 std::int64_t start) const noexcept {
+  if (sum.is_owned) {
+    return element(partial_of(sum, worker.buffers, worker.part), own_,
+                   start % sum.period);
+  }
+  return element(worker.at(sum.accumulator_offset), own_,
+                 sum.period > most_ ? start % sum.period : 0);
 }
 
 // Asks for the operands of the tile from `start` on, so that they travel while
@@ -286,51 +333,6 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
   for (const Sum& sum : sums_) {
     accumulate_tile(find(program_.outputs[sum.output].operand),
                     accumulator_of(worker, sum, start), size, program_.type);
-  }
-}
-
-// A long accumulator is longer than a tile: each tile has its part of it.
-void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
-                                 std::int64_t start) const noexcept {
-  return element(worker.at(sum.accumulator_offset), own_,
-                 sum.period > most_ ? start % sum.period : 0);
-}
-
-// An accumulator holds whole tiles; elements that are a period apart belong
-// to the same sum.
-void LoopKernel::fold(const Sum& sum, void* accumulator,
-                      void* partial) const noexcept {
-  std::memcpy(partial, accumulator, bytes_of(sum.period));
-  for (std::int64_t i = sum.period; i < sum.width; i += sum.period) {
-    accumulate_tile(element(accumulator, own_, i), partial,
-                    std::min(sum.period, sum.width - i), program_.type);
-  }
-}
-
-void* LoopKernel::partial_of(const Sum& sum, const KernelBuffers& buffers,
-                             std::int64_t chunk) const noexcept {
-  return element(
-      buffers.scratch, own_,
-      static_cast<std::int64_t>(sum.partial_offset) + chunk * sum.period);
-}
-
-void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
-  // One thread adds the chunks up in order, so that any number of threads gives
-  // the same bits.
-  for (const Sum& sum : sums_) {
-    const auto& output = program_.outputs[sum.output];
-    void* partial = partial_of(sum, buffers, 0);
-    // No chunk has run, and the sum of nothing is zero.
-    if (size_ == 0) std::memset(partial, 0, bytes_of(sum.period));
-    for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
-      accumulate_tile(partial_of(sum, buffers, chunk), partial, sum.period,
-                      program_.type);
-    }
-    // The factor of a mean is multiplied in the wider type, before the sum is
-    // rounded to its dtype.
-    scale(partial, own_, sum.period, output.scale);
-    store_tile(output.type.dtype, partial, buffers.outputs[sum.output],
-               sum.period, program_.type);
   }
 }
 
