@@ -85,7 +85,7 @@ class RandomGraph {
       case 7:
         return joined_by_zeros(x);
       case 8:
-        return sum(x * 0.25, {below(2)}, /*keep_dims=*/true);
+        return scaled_sum(x, below(2));
       case 9:
         return tanh(x) - tanh(x) * 0.5;
       case 10:
@@ -109,6 +109,12 @@ class RandomGraph {
       default:
         return reshape(broadcast_to(x, x.shape()), {rows, columns});
     }
+  }
+
+  // The sum along an axis of what is scaled alike there.
+  static Value scaled_sum(const Value& x, int axis) {
+    const Value factor = sigmoid(slice_axis(x, axis, 0, 1)) * 0.25;
+    return sum(x * factor, {axis}, /*keep_dims=*/true);
   }
 
   // relu(x w + b), with operands turned at will.

@@ -194,6 +194,21 @@ TEST(Chunks, GoThroughGroupsDilationAndPools) {
       1e-4);
 }
 
+// Images of one row: what is summed over their rows is still each image's.
+TEST(Chunks, KeepExamplesApartInSumsOverOneRow) {
+  const std::vector<Tensor> arguments{
+      pattern({5, 1, 9, 4}), pattern({1, 1, 4, 4}), pattern({4}, 0.5, 1.5)};
+  expect_same(stage(arguments,
+                    [](FunctionBuilder&, const std::vector<Value>& p) {
+                      const Value x = conv2d(p[0], p[1]);
+                      const Value y = relu(batch_norm(x, p[2], p[2], 1e-3)[0]);
+                      const Value z =
+                          batch_norm(conv2d(y, p[1]), p[2], p[2], 1e-3)[0];
+                      return std::vector{square(z), sum(square(y), {1})};
+                    }),
+              1e-4);
+}
+
 // Padding is of what the ReLU gives: zeros, where the shift of batch norm would
 // give 2.
 TEST(Chunks, PadBehindTheTransformation) {

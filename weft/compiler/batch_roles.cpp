@@ -105,6 +105,11 @@ std::optional<BatchRoles> roles_of_loop(const PlanStep& step) {
         is_each(program.inputs[input].type.shape, program.shape));
   }
   for (const LoopProgram::Output& output : program.outputs) {
+    // A sum over axes of one element keeps the examples apart.
+    if (output.is_sum &&
+        output.type.shape.num_elements() == program.shape.num_elements()) {
+      return std::nullopt;
+    }
     roles.results.push_back(output.is_sum ? BatchRoles::kSum
                                           : BatchRoles::kEach);
     if (!may_be_cut(roles.results.back(), output.type.dtype)) {

@@ -22,6 +22,14 @@ bool repeats_along(const Shape& shape, const Shape& whole,
   });
 }
 
+// Programs scale by numbers of their own before they add, so that the sum stays
+// in the range of its dtype; within a loop that costs nothing.
+bool is_number(const Rewriter& rewriter, const Value& x) {
+  const Node* node = rewriter.node_of(x);
+  return node != nullptr && x.shape().num_elements() == 1 &&
+         (*node->op == known::full || *node->op == known::constant);
+}
+
 // sum(a * c) is sum(a) * c where c does not change along the summed axes: the
 // gradients of a normalisation then share their sums.
 std::optional<std::vector<Value>> hoist_factor(Rewriter& rewriter,
@@ -39,7 +47,8 @@ std::optional<std::vector<Value>> hoist_factor(Rewriter& rewriter,
     // The product must take its shape from the other operand, or the sum of
     // that one would be over fewer elements.
     if (!(rest.shape() == x.shape()) || factor.shape() == x.shape() ||
-        !repeats_along(factor.shape(), x.shape(), axes)) {
+        !repeats_along(factor.shape(), x.shape(), axes) ||
+        is_number(rewriter, factor)) {
       continue;
     }
     const ContextScope context(rewriter);
@@ -74,6 +83,13 @@ void register_pass_hoist_factors(PassRegistry& passes) {
     %3 = multiply(%2, %1) : f32[1, 4]
     %4 = reshape(%3) {shape = shape[4]} : f32[4]
     return %4
+  })"},
+                  // The sum without the factor might leave f32.
+                  {R"(func @f(%0: f32[8, 4]) -> (f32[4]) {
+    %1 = full() {shape = shape[], value = 0.001} : f32[]
+    %2 = multiply(%0, %1) : f32[8, 4]
+    %3 = sum(%2) {axes = [0]} : f32[4]
+    return %3
   })"},
                   // The factor changes along the axis of this sum.
                   {R"(func @f(%0: f32[8, 4], %1: f32[4]) -> (f32[8]) {
