@@ -151,6 +151,20 @@ class Tracing(unittest.TestCase):
             self.assertEqual((y.shape, mean.item()), ((2 * rows,), 1))
         self.assertLessEqual(f.trace_count, 4)
 
+    def test_slices_end_where_any_size_does(self):
+        cuts = [slice(4), slice(5, None), slice(-2, None), slice(1, -1)]
+
+        def parts(x):
+            return [x[cut] * 1.0 for cut in cuts]
+
+        staged = weft.jit(parts)
+        around = weft.jit(lambda x: staged(x), relax_dims=False)
+        for run in (staged, around):
+            for rows in (9, 8, 7, 3, 0, 1, 12):
+                x = weft.arange(rows, dtype="f32")
+                for got, wanted in zip(run(x), parts(x)):
+                    np.testing.assert_array_equal(got, wanted)
+
     def test_sizes_that_python_needs_stay_known(self):
         @weft.jit(warn_after=100)
         def f(x):

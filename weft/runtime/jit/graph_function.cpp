@@ -161,6 +161,21 @@ std::vector<Value> GraphFunction::with_hidden(
   return inputs;
 }
 
+bool GraphFunction::fits(std::span<const Value> arguments) const {
+  const Function& function = executables_->function();
+  Bindings bindings;
+  try {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Shape& wanted = function.type(function.parameters()[i]).shape;
+      if (!match(wanted, arguments[i].shape(), bindings)) return false;
+    }
+    if (bindings.size() > 0) specialize(function, bindings);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
 std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
   std::vector<Value> inputs = with_hidden(arguments);
   // Inside of another trace nothing runs; the call becomes a node there.

@@ -49,6 +49,10 @@ class GraphFunction {
   // Whether it may become callable again.
   bool has_open_captures() const;
 
+  // Whether the graph means something for arguments of these sizes; it may not
+  // where dims of its own are symbols. Costs a copy of the function.
+  bool fits(std::span<const Value> arguments) const;
+
   // Throws Error(kInvalidArgument) for a variable that died or has no value,
   // and what running throws.
   std::vector<Value> call(std::span<const Value> arguments);

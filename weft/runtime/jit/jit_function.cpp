@@ -128,12 +128,48 @@ JitFunction::Results JitFunction::call(Arguments arguments, const Body& body) {
     if (!pass.part.empty()) return call_part(pass, arguments);
     traced = std::move(pass.traced);
   }
-  return {traced.function->call(values_of(arguments)), traced.structure};
+  const std::vector<Value> values = values_of(arguments);
+  // A part of another trace is not run, and no error would tell.
+  const bool is_part = current_context().builder() != nullptr;
+  if (is_part && !fits(*traced.function, values)) {
+    return call_as_given(key, arguments, body);
+  }
+  try {
+    return {traced.function->call(values), traced.structure};
+  } catch (const Error&) {
+    if (is_part || fits(*traced.function, values)) throw;
+  }
+  return call_as_given(key, arguments, body);
+}
+
+// A declared signature says that its dims are symbols.
+bool JitFunction::fits(const GraphFunction& function,
+                       std::span<const Value> arguments) const {
+  return options_.signature || function.fits(arguments);
+}
+
+// A graph whose dims are symbols may mean nothing for some sizes, such as the
+// first four rows of three: for these the callable itself says what it does.
+JitFunction::Results JitFunction::call_as_given(const ArgumentKey& key,
+                                                const Arguments& arguments,
+                                                const Body& body) {
+  Pass pass;
+  {
+    const std::lock_guard lock(trace_mutex());
+    pass = trace_as_given(key, body);
+    if (!pass.part.empty()) return call_part(pass, arguments);
+  }
+  return {pass.traced.function->call(values_of(arguments)),
+          pass.traced.structure};
 }
 
 GraphFunctionRef JitFunction::graph(Arguments arguments, const Body& body) {
   const std::lock_guard lock(trace_mutex());
-  const Pass pass = find_or_trace(key_of(arguments), body);
+  const ArgumentKey key = key_of(arguments);
+  Pass pass = find_or_trace(key, body);
+  if (pass.part.empty() && !fits(*pass.traced.function, values_of(arguments))) {
+    pass = trace_as_given(key, body);
+  }
   if (pass.part.empty()) return pass.traced.function;
   throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
               "is a part of a function that is being traced, so it has no "
@@ -185,21 +221,27 @@ JitFunction::Pass JitFunction::find_or_trace(const ArgumentKey& key,
                                              const Body& body) {
   const Traced known = cache_.find(key);
   if (known.function != nullptr) return {.traced = known};
-  ArgumentKey general = key;
-  if (options_.relax_dims && !options_.signature) {
-    general = cache_.generalise(key);
-  }
-  Pass pass;
+  if (!options_.relax_dims || options_.signature) return trace_kept(key, body);
+  const ArgumentKey general = cache_.generalise(key);
   try {
-    pass = trace(general, body);
+    return trace_kept(general, body);
   } catch (const Error&) {
     if (general == key) throw;
     // Not everything can be said of sizes that are not known.
-    cache_.keep_static(key);
-    general = key;
-    pass = trace(general, body);
+    return trace_as_given(key, body);
   }
-  if (pass.part.empty()) cache_.insert(std::move(general), pass.traced);
+}
+
+JitFunction::Pass JitFunction::trace_as_given(const ArgumentKey& key,
+                                              const Body& body) {
+  cache_.keep_static(key);
+  return trace_kept(key, body);
+}
+
+JitFunction::Pass JitFunction::trace_kept(const ArgumentKey& key,
+                                          const Body& body) {
+  Pass pass = trace(key, body);
+  if (pass.part.empty()) cache_.insert(key, pass.traced);
   return pass;
 }
 

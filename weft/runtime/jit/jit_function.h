@@ -95,10 +95,17 @@ class JitFunction {
   ArgumentKey key_of(Arguments& arguments) const;
   void check_signature(const Arguments& arguments) const;
   Pass find_or_trace(const ArgumentKey& key, const Body& body);
+  // With the dims of the key as they are, from now on for all like it.
+  Pass trace_as_given(const ArgumentKey& key, const Body& body);
+  Pass trace_kept(const ArgumentKey& key, const Body& body);
   Pass trace(const ArgumentKey& key, const Body& body);
   Pass trace_once(const ArgumentKey& key, const Body& body, bool may_create,
                   const std::vector<Hidden>& expected);
   Open* find_open(const ArgumentKey& key);
+  bool fits(const GraphFunction& function,
+            std::span<const Value> arguments) const;
+  Results call_as_given(const ArgumentKey& key, const Arguments& arguments,
+                        const Body& body);
   Results call_itself(Open& open, const Arguments& arguments);
   Results call_part(const Pass& part, const Arguments& arguments);
 
