@@ -1,4 +1,5 @@
 // weft.Tape, weft.value_and_grad.
+#include <functional>
 #include <optional>
 
 #include "python/src/convert.h"
@@ -22,11 +23,13 @@ std::vector<Value> gradients(Tape& tape, const Value& root,
 // slots for the gradients. Of what has none, None.
 class Sources {
  public:
-  // With a tape, tensors are watched and given to the function as they are
-  // known there: replaced() has the tree for it.
-  Sources(const py::handle& tree, Tape* tape)
+  // Makes of a tensor what gradients are computed for.
+  using Known = std::function<Value(const Value&)>;
+
+  // What `known` makes of the tensors stands in replaced().
+  Sources(const py::handle& tree, const Known& known)
       : replaced_(map_leaves(
-            tree, [&](const py::handle& leaf) { return add(leaf, tape); })) {
+            tree, [&](const py::handle& leaf) { return add(leaf, known); })) {
     // Both walks meet the leaves in the same order.
     std::size_t next = 0;
     slots_ =
@@ -45,7 +48,7 @@ class Sources {
     return py::cast(Slot{wrt_.size() - 1});
   }
 
-  py::object add(const py::handle& leaf, Tape* tape) {
+  py::object add(const py::handle& leaf, const Known& known) {
     auto same = py::reinterpret_borrow<py::object>(leaf);
     if (py::isinstance<nn::Module>(leaf)) {
       py::dict by_name;
@@ -70,9 +73,7 @@ class Sources {
       leaves_.push_back(py::none());
       return same;
     }
-    // Watching gives the value an identity, so the function must be called with
-    // this very one.
-    if (tape != nullptr) tape->watch(value);
+    value = known(value);
     leaves_.push_back(slot(value));
     return py::cast(value);
   }
@@ -92,7 +93,7 @@ class PyTape {
   void exit() { tape().stop(); }
   void watch(Value& value) { tape().watch(value); }
   py::object gradient(const py::object& target, const py::object& sources) {
-    const Sources wrt(sources, nullptr);
+    const Sources wrt(sources, [](const Value& value) { return value; });
     return wrt.fill(gradients(tape(), value_from(target), wrt.wrt()));
   }
 
@@ -124,7 +125,14 @@ py::tuple value_and_grad(const py::object& function, const py::object& argnums,
     for (const auto position : positions)
       asked.append(arguments[position.cast<std::size_t>()]);
   }
-  const Sources sources(wrt.is_none() ? py::object(asked) : wrt, &tape);
+  // The function is given its arguments as the tape knows them; what it has by
+  // itself, it has already.
+  const Sources sources(wrt.is_none() ? py::object(asked) : wrt,
+                        [&](Value value) {
+                          if (wrt.is_none()) return tape.argument(value);
+                          tape.watch(value);
+                          return value;
+                        });
   if (wrt.is_none()) {
     const py::list replaced = sources.replaced();
     for (std::size_t i = 0; i < replaced.size(); ++i) {

@@ -181,6 +181,39 @@ class Transforms(unittest.TestCase):
             table.numpy(), xs.numpy() @ ys.numpy().T, 1e-12
         )
 
+    def test_an_argument_is_no_other_value(self):
+        # Whatever else is the same tensor: another argument, or what the
+        # function has by itself.
+        def closed(x):
+            return weft.grad(lambda a: a * x)(x)
+
+        def twice(x):
+            return weft.grad(lambda a, b: a * b * b, argnums=(0, 1))(x, x)
+
+        def pulled(x):
+            return weft.vjp(lambda a, b: a * b * b, x, x)[1](weft.tensor(1.0))
+
+        def pushed(x):
+            one, none = weft.tensor(1.0), weft.tensor(0.0)
+            return weft.jvp(lambda a, b: a * b * b, (x, x), (one, none))[1]
+
+        s = weft.tensor(3.0)
+        for f, expected in (
+            (closed, 3),
+            (twice, (9, 18)),
+            (pulled, (9, 18)),
+            (pushed, 9),
+        ):
+            for run in (f, weft.jit(f)):
+                np.testing.assert_array_equal(run(s), expected)
+            mapped = weft.vmap(f)(weft.tensor([3.0, 3.0]))
+            np.testing.assert_array_equal(
+                np.asarray(mapped).T, [expected, expected]
+            )
+        # The inner gradient is x, whose own is one.
+        self.assertEqual(weft.grad(closed)(s).item(), 1)
+        self.assertEqual(weft.jit(weft.grad(closed))(s).item(), 1)
+
     def test_a_custom_gradient_replaces_the_rules(self):
         # Twice the true gradient, so that it is told from it.
         def forward(x, y):

@@ -113,7 +113,7 @@ class Recorded {
     Tape tape;
     std::vector<Value> again = arguments_;
     for (Value& value : again) {
-      if (is_floating(value.dtype())) tape.watch(value);
+      if (is_floating(value.dtype())) value = tape.argument(value);
     }
     const std::vector<Value> saved = forward_(again).saved;
     return tape.gradient(floating_of(saved), defined(of_saved),

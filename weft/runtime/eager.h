@@ -39,6 +39,10 @@ class Tape {
   // Gives `value` an identity, so that gradients with respect to it are known.
   // A function that captured the same bytes knows them again.
   void watch(Value& value);
+  // `value` as the argument of a function that is differentiated: watched, and
+  // no other value, whatever else was given the same or has it by another way.
+  // Tapes around this one see gradients flow through it.
+  Value argument(const Value& value);
 
   // The gradient of `root`, seeded with ones. Outer tapes record it, so it can
   // be differentiated again. Zeros where `root` does not depend on a value.

@@ -69,7 +69,7 @@ class CallableFunction : public HostFunction {
     std::vector<Value> wrt;
     for (Value& operand : own) {
       if (!is_floating(operand.dtype())) continue;
-      tape.watch(operand);
+      operand = tape.argument(operand);
       wrt.push_back(operand);
     }
     std::vector<Value> roots;

@@ -3,6 +3,7 @@
 
 #include "weft/autodiff/gradient.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/shape.h"
 #include "weft/runtime/eager.h"
 
 namespace weft {
@@ -98,6 +99,18 @@ void Tape::watch(Value& value) {
   if (value.id() < 0) value = Value(value.tensor(), Value::fresh_id());
   watched_.insert(value.id());
   roots_.push_back(value);
+}
+
+Value Tape::argument(const Value& value) {
+  const Value* pointer = &value;
+  const bool is_part = value.is_staged() || current_context().builder();
+  // Only a node of its own tells the argument from the value in a function, and
+  // only an application does on a tape around this one.
+  const Value own = is_part || count_watching({&pointer, 1}) > 0
+                        ? reshape(value, value.shape())
+                        : Value(value.tensor(), Value::fresh_id());
+  if (!own.is_staged()) watched_.insert(own.id());
+  return own;
 }
 
 std::vector<Value> Tape::gradient(const Value& root,

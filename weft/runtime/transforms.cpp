@@ -50,6 +50,12 @@ void watch_floating(Tape& tape, std::vector<Value>& values) {
   }
 }
 
+void take_arguments(Tape& tape, std::vector<Value>& values) {
+  for (Value& value : values) {
+    if (has_gradient(value)) value = tape.argument(value);
+  }
+}
+
 }  // namespace
 
 std::vector<Value> PullBack::operator()(const std::vector<Value>& seeds) const {
@@ -63,7 +69,7 @@ Vjp vjp(const Callable& function, std::vector<Value> arguments) {
   PullBack pull_back;
   // The tape is kept, as the caller may ask for several seeds.
   pull_back.tape_ = std::make_shared<Tape>(TapeOptions{.is_persistent = true});
-  watch_floating(*pull_back.tape_, arguments);
+  take_arguments(*pull_back.tape_, arguments);
   pull_back.outputs_ = function(arguments);
   // What comes after is none of its business.
   pull_back.tape_->stop();
@@ -79,7 +85,7 @@ Jvp jvp(const Callable& function, std::vector<Value> arguments,
   std::vector<Value> outputs, gradient, seeds;
   {
     // A staged function keeps its run for as many tapes as see its arguments.
-    watch_floating(outer, arguments);
+    take_arguments(outer, arguments);
     Tape inner;
     watch_floating(inner, arguments);
     outputs = function(arguments);
