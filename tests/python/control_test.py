@@ -101,6 +101,14 @@ class Control(unittest.TestCase):
             [*wanted.tolist(), wanted[-1].tolist()],
         )
 
+    def test_scan_keeps_the_sign_of_zero(self):
+        def negated(rows):
+            return weft.scan(lambda c, row: (c, -row), weft.tensor(0.0), rows)[1]
+
+        for run in (negated, weft.jit(negated)):
+            rows = np.asarray(run(weft.zeros((3, 2))))
+            self.assertTrue(np.signbit(rows).all())
+
     def test_scan_without_outputs(self):
         total, nothing = weft.scan(
             lambda c, row: (c + row, None), weft.tensor(0.0), weft.ones(4)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,12 +24,15 @@ struct Sum {
   std::vector<int> returns;  // nodes
 };
 
+// A negative zero stays a term like any other.
 bool is_zero(const Node& op) {
-  if (*op.op == known::full) return op.attributes.real("value") == 0;
+  if (*op.op == known::full) {
+    const double value = op.attributes.real("value");
+    return value == 0 && !std::signbit(value);
+  }
   if (*op.op != known::constant) return false;
   const Tensor& value = op.attributes.get<Tensor>("value");
   const auto* bytes = static_cast<const std::byte*>(value.raw());
-  // A negative zero has a bit set: it stays a term like any other.
   return std::all_of(bytes, bytes + value.bytes(),
                      [](std::byte byte) { return byte == std::byte{0}; });
 }

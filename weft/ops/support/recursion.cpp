@@ -171,9 +171,11 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
   program.define(scan, [&](const Values& values) {
     Values arguments{Tensor::scalar<std::int64_t>(0), number_of(rows)};
     for (std::size_t i = carried; i < signature.results.size(); ++i) {
-      // Each row is added once to zeros. The stack is the loop's alone, so the
-      // executor may write into it.
-      arguments.push_back(full(signature.results[i], 0));
+      // Each row is added once to zeros, to negative ones as -0 + x is x for
+      // every x. The stack is the loop's alone, so the executor may write into
+      // it.
+      const TensorType& stack = signature.results[i];
+      arguments.push_back(full(stack, is_floating(stack.dtype) ? -0.0 : 0.0));
     }
     append(arguments, values);
     return call(steps, arguments);
