@@ -43,7 +43,8 @@ std::vector<double> sampled_shapley(std::int64_t players,
           std::abs(whole - before) < options.tolerance) {
         break;
       }
-      some.push_back(static_cast<std::int64_t>(order(place)));
+      some.push_back(
+          static_cast<std::int64_t>(order(static_cast<std::uint64_t>(place))));
       const double after = utility(some);
       values[static_cast<std::size_t>(some.back())] += after - before;
       before = after;
