@@ -40,9 +40,16 @@ def same(actual, expected, near=0.0):
 
 
 def bf16(array):
-    """f32 numbers rounded to what bf16 holds."""
-    array = np.ascontiguousarray(array, np.float32)
-    bits = array.view(np.uint32)
+    """Numbers rounded to what bf16 holds, as f32."""
+    array = np.ascontiguousarray(array)
+    with np.errstate(all="ignore"):
+        bits = array.astype(np.float32).view(np.uint32)
+        if array.dtype == np.float64:
+            # Rounded to f32 first, what lies beside a tie would be one: an odd
+            # last bit keeps it apart.
+            nearest = bits.view(np.float32).astype(np.float64)
+            bits = bits - (np.abs(nearest) > np.abs(array)).astype(np.uint32)
+            bits = bits | (nearest != array).astype(np.uint32)
     rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
     rounded = rounded.astype(np.uint32).view(np.float32)
     return np.where(np.isnan(array), array, rounded).astype(np.float32)

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "weft/tensor/round_to_odd.h"
+
 namespace weft::dtype_test {
 namespace {
 
@@ -85,6 +87,30 @@ TYPED_TEST(Halves, RoundToTheNearestAndTiesToEven) {
       ASSERT_EQ(bits(std::nextafter(middle, HUGE_VALF)), high) << low;
     }
   }
+}
+
+// A double beside the middle is nearer to it than any f32.
+TYPED_TEST(Halves, AreRoundedToOnceFromDoubles) {
+  const std::uint16_t infinity = TypeParam(HUGE_VALF).bits;
+  for (std::uint16_t low = 0; low + 1 < infinity; ++low) {
+    const auto high = static_cast<std::uint16_t>(low + 1);
+    const double middle = (this->meaning_of(low) + this->meaning_of(high)) / 2;
+    const std::uint16_t even = (low & 1) == 0 ? low : high;
+    for (const double sign : {1.0, -1.0}) {
+      const auto bits = [&](double value) {
+        return TypeParam(round_to_odd(sign * value)).bits & 0x7fff;
+      };
+      ASSERT_EQ(bits(middle), even) << low;
+      ASSERT_EQ(bits(std::nextafter(middle, 0.0)), low) << low;
+      ASSERT_EQ(bits(std::nextafter(middle, HUGE_VAL)), high) << low;
+    }
+  }
+  for (const double value : {1e300, HUGE_VAL}) {
+    EXPECT_EQ(TypeParam(round_to_odd(value)).bits, infinity);
+    EXPECT_EQ(TypeParam(round_to_odd(-value)).bits, infinity | 0x8000);
+  }
+  EXPECT_TRUE(std::isnan(static_cast<float>(
+      TypeParam(round_to_odd(std::numeric_limits<double>::quiet_NaN())))));
 }
 
 TYPED_TEST(Halves, WhatIsTooLargeIsInfinite) {

@@ -1,5 +1,7 @@
 #include "weft/tensor/tensor.h"
 
+#include "weft/tensor/round_to_odd.h"
+
 namespace weft {
 
 Tensor Tensor::empty(const TensorType& type) {
@@ -21,7 +23,7 @@ Tensor Tensor::scalar(double value, DType dtype) {
     if constexpr (std::is_same_v<T, bool>) {
       *result.data<T>() = value != 0;
     } else if constexpr (std::is_class_v<T>) {
-      *result.data<T>() = T(static_cast<float>(value));
+      *result.data<T>() = T(round_to_odd(value));
     } else {
       *result.data<T>() = static_cast<T>(value);
     }

@@ -12,6 +12,7 @@
 #include "weft/kernels/simd/streaming.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/ops/support/scalar_functions.h"
+#include "weft/tensor/round_to_odd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -27,7 +28,8 @@ To converted(From x) {
   if constexpr (std::is_class_v<From>) {
     return converted<To>(static_cast<float>(x));
   } else if constexpr (std::is_class_v<To>) {
-    return To(static_cast<float>(x));
+    if constexpr (std::is_same_v<From, float>) return To(x);
+    return To(round_to_odd(static_cast<double>(x)));
   } else if constexpr (std::is_floating_point_v<From>) {
     return weft::saturate<To>(static_cast<double>(x));
   } else {

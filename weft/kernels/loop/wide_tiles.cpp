@@ -17,6 +17,7 @@
 #include "weft/kernels/simd/trigonometry.h"
 #include "weft/kernels/simd/vector_libm.h"
 #include "weft/ops/support/scalar_functions.h"
+#include "weft/tensor/round_to_odd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -221,7 +222,8 @@ T converted(T x) {
   } else if constexpr (is_half<To>) {
     // It is rounded to the narrow dtype and stays a T, as a tile holds one
     // type.
-    return static_cast<T>(static_cast<float>(To(static_cast<float>(x))));
+    return static_cast<T>(
+        static_cast<float>(To(round_to_odd(static_cast<double>(x)))));
   } else if constexpr (std::is_floating_point_v<T> && std::is_integral_v<To>) {
     return static_cast<T>(weft::saturate<To>(x));
   } else {
@@ -295,7 +297,7 @@ void store(TileType type, DType dtype, const void* tile, void* target,
         if constexpr (std::is_same_v<To, bool>)
           y[i] = is_set(x[i]);
         else if constexpr (is_half<To>)
-          y[i] = To(static_cast<float>(x[i]));
+          y[i] = To(round_to_odd(static_cast<double>(x[i])));
         else
           y[i] = static_cast<To>(x[i]);
       }

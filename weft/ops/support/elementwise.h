@@ -6,6 +6,7 @@
 
 #include "weft/graph/gradient.h"
 #include "weft/graph/registry.h"
+#include "weft/tensor/round_to_odd.h"
 
 namespace weft {
 
@@ -73,7 +74,7 @@ void store_as(const TensorView& view, std::int64_t index, Number value) {
     if constexpr (std::is_same_v<T, bool>) {
       view.as<T>()[index] = value != Number{0};
     } else if constexpr (std::is_class_v<T>) {
-      view.as<T>()[index] = T(static_cast<float>(value));
+      view.as<T>()[index] = T(round_to_odd(static_cast<double>(value)));
     } else {
       view.as<T>()[index] = static_cast<T>(value);
     }
