@@ -2,9 +2,12 @@
 // that differ by their verbs alone. See cli/verb.h.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <fmt/core.h>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -43,10 +46,8 @@ int exit_code(ErrorCode code) {
   return kFailed;
 }
 
-int report(int code, std::string_view text, const std::string& colour) {
-  const bool in_colour =
-      colour == "auto" ? has_colours(STDERR_FILENO) : colour == "always";
-  fmt::print(stderr, "{}", error_text(text, in_colour));
+int report(int code, std::string_view text) {
+  fmt::print(stderr, "{}", error_text(text, has_colours(STDERR_FILENO)));
   return code;
 }
 
@@ -115,10 +116,17 @@ int run(int argc, char** argv) {
   CLI::App app("Weft trains and serves machine-learning models.", "weft");
   app.set_version_flag("--version", std::string("weft ") + kVersion);
   app.require_subcommand(1);
-  std::string colour = "auto";
-  app.add_option("--color", colour,
-                 "colours of errors: auto has them in a terminal, unless "
-                 "NO_COLOR is set; always; never")
+  app.add_option_function<std::string>(
+         "--color",
+         [](const std::string& choice) {
+           choose_colours(choice == "auto"     ? Colours::kAuto
+                          : choice == "always" ? Colours::kAlways
+                                               : Colours::kNever);
+         },
+         "colours: auto has them in a terminal, unless NO_COLOR is set; "
+         "always; never")
+      // A line that is read no further than this is refused in these colours.
+      ->trigger_on_parse()
       ->check(CLI::IsMember({"auto", "always", "never"}));
   // What `weft completion` asks programs beside it for.
   app.add_flag_callback("--list-verbs",
@@ -152,24 +160,34 @@ int run(int argc, char** argv) {
     const auto verbs = app.get_subcommands();
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", text,
-                              verbs.empty() ? "" : " " + verbs[0]->get_name()),
-                  colour);
+                              verbs.empty() ? "" : " " + verbs[0]->get_name()));
   } catch (const AnsweredWith& answered) {
     return answered.exit_code;
     // Another process has said what went wrong.
   } catch (const Reported& reported) {
     return exit_code(reported.code);
   } catch (const Error& error) {
-    return report(exit_code(error.code()), error.what(), colour);
+    return report(exit_code(error.code()), error.what());
   } catch (const std::bad_alloc&) {
     // There is no memory for a longer message.
-    return report(kFailed, "out of memory", colour);
+    return report(kFailed, "out of memory");
   } catch (const std::exception& error) {
-    return report(kFailed, error.what(), colour);
+    return report(kFailed, error.what());
   }
+}
+
+// What was printed may still be in a buffer, and be lost on a full disk.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const Error error(ErrorCode::kUnavailable, "standard output",
+                    "cannot be written: {}",
+                    std::generic_category().message(errno));
+  return code == 0 ? report(kFailed, error.what()) : code;
 }
 
 }  // namespace
 }  // namespace weft::cli
 
-int main(int argc, char** argv) { return weft::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return weft::cli::flushed(weft::cli::run(argc, argv));
+}

@@ -116,7 +116,9 @@ void Progress::on_step(const TrainProgress& progress) {
   // carriage return goes back to the start of the line, and the sequence clears
   // it.
   if (is_terminal_) {
-    fmt::print(stderr, "\r\033[K{}", text);
+    // A line that the terminal breaks would be cleared in part alone.
+    fmt::print(stderr, "\r\033[K{}",
+               cut_to(text, static_cast<std::size_t>(terminal_width() - 1)));
     // A line without an end may stay in a buffer.
     std::fflush(stderr);
     has_bar_ = true;

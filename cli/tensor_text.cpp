@@ -1,5 +1,10 @@
 #include "cli/tensor_text.h"
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
 #include "cli/report.h"
 
 namespace weft::cli {
@@ -16,15 +21,58 @@ Shape shape_of(const Json& json) {
   return shape;
 }
 
-void flatten(const Json& json, const Shape& shape, int axis,
-             std::vector<double>& numbers) {
-  // All go through double, which is exact for integers up to 2^53.
+[[noreturn]] void fail_outside(const Json& json, DType dtype) {
+  throw Error(ErrorCode::kInvalidArgument, "run",
+              "{} is outside of the range of {}", json.dump(),
+              to_string(dtype));
+}
+
+template <class T>
+T integer_of(const Json& json, DType dtype) {
+  if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
+  if (json.is_number_float()) {
+    throw Error(ErrorCode::kInvalidArgument, "run",
+                "{} is no integer, and the input is {}", json.dump(),
+                to_string(dtype));
+  }
+  constexpr std::uint64_t kMost = std::numeric_limits<T>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<T>::min();
+  const bool is_outside = json.is_number_unsigned()
+                              ? json.get<std::uint64_t>() > kMost
+                              : json.get<std::int64_t>() < kLeast;
+  if (is_outside) fail_outside(json, dtype);
+  return static_cast<T>(json.get<std::int64_t>());
+}
+
+template <class T>
+T floating_of(const Json& json, DType dtype) {
+  const double wide =
+      json.is_boolean() ? double(json.get<bool>()) : json.get<double>();
+  if constexpr (std::is_same_v<T, double>) {
+    return wide;
+  } else {
+    // bf16 and f16 are made from f32 alone.
+    const T value(static_cast<float>(wide));
+    if (!std::isfinite(static_cast<float>(value))) fail_outside(json, dtype);
+    return value;
+  }
+}
+
+template <class T>
+T element_of(const Json& json, DType dtype) {
+  if constexpr (std::is_integral_v<T>) {
+    return integer_of<T>(json, dtype);
+  } else {
+    return floating_of<T>(json, dtype);
+  }
+}
+
+// Appends the numbers to `out`, in row-major order.
+template <class T>
+void flatten(const Json& json, const TensorType& type, int axis, T*& out) {
+  const Shape& shape = type.shape;
   if (axis == shape.rank()) {
-    if (json.is_boolean()) {
-      numbers.push_back(json.get<bool>() ? 1 : 0);
-    } else {
-      numbers.push_back(json.get<double>());
-    }
+    *out++ = element_of<T>(json, type.dtype);
     return;
   }
   // The shape was read from first elements alone, so every list is checked.
@@ -32,7 +80,7 @@ void flatten(const Json& json, const Shape& shape, int axis,
     throw Error(ErrorCode::kInvalidArgument, "run",
                 "the rows of an input are not equally long");
   }
-  for (const Json& each : json) flatten(each, shape, axis + 1, numbers);
+  for (const Json& each : json) flatten(each, type, axis + 1, out);
 }
 
 }  // namespace
@@ -40,19 +88,10 @@ void flatten(const Json& json, const Shape& shape, int axis,
 Tensor parse_tensor(const std::string& text, DType dtype) {
   try {
     const Json json = Json::parse(text);
-    const Shape shape = shape_of(json);
-    std::vector<double> numbers;
-    flatten(json, shape, 0, numbers);
-    Tensor tensor = Tensor::empty({dtype, shape});
+    Tensor tensor = Tensor::empty({dtype, shape_of(json)});
     dispatch(dtype, [&]<class T>(T) {
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        // bf16 and f16 are made from f32 alone.
-        if constexpr (std::is_class_v<T>) {
-          tensor.data<T>()[i] = T(static_cast<float>(numbers[i]));
-        } else {
-          tensor.data<T>()[i] = static_cast<T>(numbers[i]);
-        }
-      }
+      T* next = tensor.data<T>();
+      flatten(json, tensor.type(), 0, next);
     });
     return tensor;
   } catch (const nlohmann::json::exception&) {

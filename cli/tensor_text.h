@@ -10,7 +10,8 @@
 namespace weft::cli {
 
 // A number or nested lists of numbers, as JSON. Throws Error(kInvalidArgument)
-// that quotes the text for anything else.
+// that quotes the text for anything else, and for a number that the dtype has
+// not: outside of its range, or no integer where integers are due.
 Tensor parse_tensor(const std::string& text, DType dtype);
 
 // NAME=VALUE texts by name. Throws Error(kInvalidArgument) naming `option` for

@@ -10,6 +10,8 @@
 namespace weft::cli {
 namespace {
 
+Colours chosen_colours = Colours::kAuto;
+
 // How many bytes the UTF-8 character at the start of `text` has, or 0.
 std::size_t character_size(std::string_view text) {
   const auto byte = [&](std::size_t i) {
@@ -65,7 +67,12 @@ std::string printable(std::string_view text) {
 
 bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
 
+void choose_colours(Colours choice) { chosen_colours = choice; }
+
 bool has_colours(int descriptor) {
+  if (chosen_colours != Colours::kAuto) {
+    return chosen_colours == Colours::kAlways;
+  }
   const char* refused = std::getenv("NO_COLOR");
   if (refused != nullptr && *refused != '\0') return false;
   const char* kind = std::getenv("TERM");

@@ -8,8 +8,11 @@
 namespace weft::cli {
 
 bool is_terminal(int descriptor);
-// A terminal that shows colours, whose user has not said otherwise by NO_COLOR
-// (no-color.org).
+// What --color says. It is said once, before anything is printed.
+enum class Colours { kAuto, kAlways, kNever };
+void choose_colours(Colours choice);
+// As was chosen; by itself, for a terminal that shows colours, whose user has
+// not said otherwise by NO_COLOR (no-color.org).
 bool has_colours(int descriptor);
 // Columns of standard error's terminal; 80 when it has none.
 int terminal_width();

@@ -127,12 +127,15 @@ void print_forecast(const MemoryForecast& forecast,
   if (traffic) print_forecast_traffic(*traffic);
 }
 
-void print_profile(const Recipe& recipe, const std::string& file) {
+void tell_profile(const Recipe& recipe, const std::string& file,
+                  bool is_printed) {
   const std::filesystem::path run = recipe.log.folder;
   const auto events = read_trace(run / file);
-  fmt::print("{}the picture: {}, in ui.perfetto.dev\n",
-             profile_text(totals_of(events), machine_roof()),
-             (run / file).string());
+  if (is_printed) {
+    fmt::print("{}the picture: {}, in ui.perfetto.dev\n",
+               profile_text(totals_of(events), machine_roof()),
+               (run / file).string());
+  }
   const auto& board =
       option<std::string>(recipe.more.at("tensorboard"), "folder");
   if (board.empty()) return;

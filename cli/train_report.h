@@ -15,9 +15,10 @@ void print_result(const TrainResult& result);
 void print_forecast(const MemoryForecast& forecast,
                     const std::optional<TrafficForecast>& traffic,
                     const std::string& name, bool as_json);
-// Where a run's time went, by `file` in its folder; also for TensorBoard, where
-// the recipe writes for it.
-void print_profile(const Recipe& recipe, const std::string& file);
+// Where a run's time went, by `file` in its folder: for TensorBoard, where the
+// recipe writes for it, and printed.
+void tell_profile(const Recipe& recipe, const std::string& file,
+                  bool is_printed);
 // The command to type now.
 std::string next_command(const Recipe& recipe, const TrainResult& result);
 

@@ -35,7 +35,8 @@ Error bad_option(std::string_view option, std::string_view text,
 Duration parse_duration(std::string_view option, const std::string& text) {
   constexpr double kMostSeconds = 1e7;  // clocks count on from there
   const auto seconds = parse_quantity(text, kTimeUnits);
-  if (!seconds || *seconds < 0 || *seconds > kMostSeconds) {
+  // NaN passes no comparison.
+  if (!seconds || !(*seconds >= 0 && *seconds <= kMostSeconds)) {
     throw bad_option(option, text, "time, as 2ms or 30s");
   }
   return std::chrono::duration_cast<Duration>(
@@ -100,6 +101,13 @@ void check(const ServeArguments& arguments) {
   if (arguments.server.deadline <= Duration::zero()) {
     throw Error(ErrorCode::kInvalidArgument, "--deadline",
                 "no request can be answered in no time");
+  }
+  if (arguments.grpc &&
+      arguments.grpc->most_message_bytes > serve::kMostGrpcMessage) {
+    throw Error(ErrorCode::kInvalidArgument, "--body",
+                "gRPC takes no message of more than {} bytes",
+                serve::kMostGrpcMessage)
+        .hint("--no-grpc serves HTTP alone, which takes longer bodies");
   }
   if (arguments.http.tls.certificate.empty() !=
       arguments.http.tls.key.empty()) {
@@ -175,6 +183,7 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
   app.add_option("--warm-up", warm_up,
                  "[MODEL:]DIM=SIZE,…: shapes to run before the first request; "
                  "by default all numbers of rows")
+      ->allow_extra_args(false)
       ->type_name("SHAPE");
   app.add_option("--watch", watch,
                  "how often files are looked at for a new version; off: never")
@@ -192,9 +201,19 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
                  "of HTTP that may be open")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--body", http.most_body_bytes, "bytes of a request at most")
-      ->capture_default_str()
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  // CLI11 makes the largest number there is of -1.
+  const auto bytes = [](CLI::Option* option) {
+    option->capture_default_str()
+        ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+        ->transform(CLI::Validator(
+            [](const std::string& text) {
+              return text.starts_with('-') ? text + " is no number of bytes"
+                                           : std::string();
+            },
+            ""));
+  };
+  bytes(app.add_option("--body", http.most_body_bytes,
+                       "bytes of a request at most"));
   app.add_option("--http-threads", http.threads, "that read and write HTTP")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
@@ -202,10 +221,9 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
                  "write the features of each request there, an object a line, "
                  "for weft validate skew")
       ->type_name("FILE.jsonl");
-  app.add_option("--log-bytes", request_log_bytes,
-                 "that the log of requests may have; then no more is written")
-      ->capture_default_str()
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  bytes(app.add_option(
+      "--log-bytes", request_log_bytes,
+      "that the log of requests may have; then no more is written"));
   time("--drain", arguments.drain, "30s",
        "how long SIGTERM waits for what has come in");
 

@@ -1,9 +1,11 @@
 // The server: models behind HTTP and gRPC.
 #include <boost/asio/executor_work_guard.hpp>
 #include <csignal>
+#include <cstdio>
 #include <fmt/core.h>
 #include <new>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -81,6 +83,17 @@ sigset_t handled_signals() {
   return signals;
 }
 
+// Until the models are loaded nobody waits for an answer: a signal that ends
+// the server ends it at once. SIGHUP stays blocked, and is read afterwards.
+void open_models(serve::Server& server,
+                 const std::vector<std::string>& models) {
+  sigset_t ends = handled_signals();
+  sigdelset(&ends, SIGHUP);
+  pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+  server.repository().open(models);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+}
+
 // Reloads on SIGHUP; returns on the signals that end the server.
 void wait_for_end(serve::Server& server, const sigset_t& signals) {
   while (true) {
@@ -106,10 +119,13 @@ void run_server(const ServeArguments& arguments) {
   std::optional<serve::GrpcServer> grpc;
   if (arguments.grpc) grpc.emplace(server, *arguments.grpc);
   const Ending ending(server);
-  server.repository().open(arguments.models);
-  fmt::print("http{}://{}:{}\n", arguments.http.tls.is_wanted() ? "s" : "",
-             arguments.http.address, http.port());
-  if (grpc) fmt::print("grpc://{}:{}\n", arguments.grpc->address, grpc->port());
+  open_models(server, arguments.models);
+  fmt::print("http{}://{}\n", arguments.http.tls.is_wanted() ? "s" : "",
+             serve::endpoint_text(arguments.http.address, http.port()));
+  if (grpc) {
+    fmt::print("grpc://{}\n",
+               serve::endpoint_text(arguments.grpc->address, grpc->port()));
+  }
   std::fflush(stdout);
 
   wait_for_end(server, signals);
@@ -118,8 +134,10 @@ void run_server(const ServeArguments& arguments) {
   serve::log("ending: no more requests are taken");
   const serve::Time until = serve::Clock::now() + arguments.drain;
   server.leave();
-  const bool is_closed = http.close(until);
+  // Both stop taking connections before either is waited for.
+  http.end();
   if (grpc) grpc->close(until);
+  const bool is_closed = http.close(until);
   const bool is_done = server.drain(until);
   serve::log("ended: {}", is_closed && is_done
                               ? "every request was answered"
@@ -127,7 +145,9 @@ void run_server(const ServeArguments& arguments) {
 }
 
 int fail(int code, std::string_view text) {
-  fmt::print(stderr, "weft: {}\n", text);
+  // fmt::print throws where nothing can be written, and nobody would catch it.
+  const std::string line = fmt::format("weft: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
   return code;
 }
 

@@ -64,7 +64,10 @@ _weft() {{
   esac
   case "$verb" in
 {1}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  # Names of files have blanks.
+  local IFS=$'\n'
+  COMPREPLY+=($(compgen -f -- "$word"))
 }}
 complete -o filenames -F _weft weft bin/weft
 )",

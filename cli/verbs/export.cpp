@@ -62,7 +62,8 @@ void add_export(CLI::App& verb) {
   verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
   verb.add_flag("--external-data", arguments->has_external_data,
-                "put the weights of an ONNX model into FILE.data beside it");
+                "put the weights of an ONNX model beside it, into "
+                "FILE.CHECKSUM.data");
   add_serving_options(verb, arguments->serving);
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.callback([arguments] { export_model(*arguments); });

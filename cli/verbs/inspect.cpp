@@ -265,9 +265,10 @@ void print_rewrite(const Function& function,
                    const InspectArguments& arguments) {
   const BlueConnectRewrite rewrite =
       rewrite_blueconnect(function, arguments.hosts);
+  fmt::print("on {} hosts:{}\n",
+             std::set(arguments.hosts.begin(), arguments.hosts.end()).size(),
+             rewrite.decisions.empty() ? " no all_reduce op" : "");
   if (rewrite.decisions.empty()) return;
-  fmt::print("on {} hosts:\n",
-             std::set(arguments.hosts.begin(), arguments.hosts.end()).size());
   for (const BlueConnectDecision& each : rewrite.decisions) {
     fmt::print("  {}\n", to_string(each));
   }
@@ -305,12 +306,29 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
              arguments);
 }
 
+// What would be ignored is refused.
+void refuse_ignored(const InspectArguments& arguments, const fs::path& path) {
+  const bool is_recipe = path.extension() == ".toml";
+  if (!is_recipe && !arguments.overrides.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "--set",
+                "changes keys of a recipe, and {} is none", path.string());
+  }
+  const bool is_checkpoint =
+      path.extension() == ".safetensors" && !is_exported_function(path);
+  if ((is_recipe || is_checkpoint) && !arguments.hosts.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "--hosts",
+                "is for the all_reduce ops of a graph, and {} has none",
+                path.string());
+  }
+}
+
 void inspect(const InspectArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   check(PassOptions{.without = arguments.without});
   fs::path path = arguments.file;
   // The folder of a run stands for its best checkpoint.
   if (fs::is_directory(path)) path /= "best.safetensors";
+  refuse_ignored(arguments, path);
   if (is_exported_function(path)) return inspect_exported(arguments, path);
   const auto extension = path.extension();
   if (extension == ".toml") return inspect_recipe(arguments);

@@ -6,6 +6,7 @@
 #include "cli/optimize_report.h"
 #include "cli/report.h"
 #include "cli/temporary_export.h"
+#include "cli/terminal.h"
 #include "cli/verb.h"
 
 #include "weft/base/file.h"
@@ -63,8 +64,8 @@ void run_optimize(OptimizeArguments& arguments) {
     return print_json(json);
   }
   print_optimize_report(report);
-  fmt::print("next: weft run {}, weft inspect {} --graph\n", arguments.file,
-             arguments.file);
+  fmt::print("next: weft run {0}, weft inspect {0} --graph\n",
+             shell_word(arguments.file));
 }
 
 void add_optimize(CLI::App& verb) {

@@ -34,9 +34,9 @@ void predict(const PredictArguments& arguments) {
   }
   if (prediction.picture) {
     // A file gets characters that any reader shows.
-    const bool has_colour = is_terminal(STDOUT_FILENO);
     fmt::print("{}",
-               draw_picture(*prediction.picture, has_colour, terminal_width()));
+               draw_picture(*prediction.picture, has_colours(STDOUT_FILENO),
+                            terminal_width()));
   }
   for (const std::string& line : prediction.lines) fmt::print("{}\n", line);
 }

@@ -54,6 +54,8 @@ struct RunArguments {
     if (!collective.empty()) return "--collective";
     if (!weights.empty()) return "--weights";
     if (!order.empty()) return "--order";
+    if (!placement.empty()) return "--place";
+    if (!topology.empty()) return "--topology";
     return times > 1 ? "--times" : "";
   }
   ExecutableOptions executable() const { return {.tagged = tagged()}; }

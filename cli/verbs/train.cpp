@@ -210,6 +210,11 @@ void refuse_mixture(const TrainArguments& arguments, bool is_sweep,
                 "share it")
         .hint("give each key one value");
   }
+  if (is_sweep && arguments.is_dry_run) {
+    throw Error(ErrorCode::kInvalidArgument, "--dry-run",
+                "a forecast is of one run, and these values make several")
+        .hint("give each key one value");
+  }
   if (is_sweep && choice.is_launched) {
     throw Error(ErrorCode::kInvalidArgument, "--set",
                 "a sweep is no job for a launcher: its runs share the cores of "
@@ -286,10 +291,13 @@ void train(const TrainArguments& arguments) {
   if (ranks && ranks->first() != 0) return;
   if (arguments.as_json) {
     print_json(report_of(name_of(arguments), result));
-    return;
+  } else {
+    print_result(result);
   }
-  print_result(result);
-  if (arguments.is_profiled) print_profile(recipe, kProfileFile);
+  if (arguments.is_profiled) {
+    tell_profile(recipe, kProfileFile, !arguments.as_json);
+  }
+  if (arguments.as_json) return;
   fmt::print("next: {}\n", next_command(recipe, result));
 }
 

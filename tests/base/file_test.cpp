@@ -1,9 +1,11 @@
 #include "weft/base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +118,38 @@ TEST(AtomicFile, NamesAFolderThatIsNotThere) {
   const auto path = folder / "none/file";
   expect_error(ErrorCode::kUnavailable, {path.string(), "No such file"},
                [&] { write_file(path, "text"); });
+}
+
+TEST(AtomicFile, WritesWhereALinkLeads) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("file", "old");
+  std::filesystem::create_symlink("file", folder / "link");
+  std::filesystem::create_symlink("link", folder / "second");
+  write_file(folder / "second", "new");
+  EXPECT_EQ(read_text(path), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "second"));
+  std::filesystem::remove(path);
+  write_file(folder / "link", "again");
+  EXPECT_EQ(read_text(path), "again");
+  std::filesystem::create_symlink("round", folder / "round");
+  expect_error(ErrorCode::kUnavailable, {(folder / "round").string(), "link"},
+               [&] { write_file(folder / "round", "text"); });
+}
+
+TEST(AtomicFile, WritesToAPipeAsItIs) {
+  const TemporaryFolder folder;
+  const auto path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  // Nobody waits for the other one to open it.
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  write_file(path, "text");
+  char text[8] = {};
+  EXPECT_EQ(::read(reader, text, sizeof(text)), 4);
+  EXPECT_STREQ(text, "text");
+  ::close(reader);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"pipe"});
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST(LinkFile, GivesASecondNameThatLaterWritesDoNotTouch) {

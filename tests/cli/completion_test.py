@@ -20,7 +20,7 @@ class CompletionTest(CliTest):
         done = subprocess.run(["bash", "-c", script], capture_output=True,
                               text=True, check=True, cwd=self.folder)
         self.assertEqual(done.stderr, "")
-        return done.stdout.split()
+        return done.stdout.splitlines()
 
     def test_verbs(self) -> None:
         self.assertEqual(self.completed("weft", "tr"), ["train"])
@@ -35,6 +35,9 @@ class CompletionTest(CliTest):
         self.write("mine.toml", "")
         self.assertIn("--profile", self.completed("weft", "train", "--"))
         self.assertEqual(self.completed("weft", "train", "mi"), ["mine.toml"])
+        self.write("my recipe.toml", "")
+        self.assertEqual(self.completed("weft", "train", "my"),
+                         ["my recipe.toml"])
         self.assertIn("--json",
                       self.completed("weft", "inspect", "codec", "x", "--j"))
 

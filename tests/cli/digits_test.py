@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The first thing a stranger does: train on the digits, then use the model."""
 
+import fcntl
 import os
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 from pathlib import Path
 
@@ -62,12 +65,8 @@ class DigitsTest(CliTest):
         self.assertIn("best accuracy", done.stdout)
         self.assertIn("next: weft predict", done.stdout)
 
-    def test_draws_a_bar_in_a_terminal(self) -> None:
-        ours, theirs = os.openpty()
-        process = subprocess.Popen([BIN, *self.train_command("run")],
-                                   cwd=ROOT, stderr=theirs,
-                                   stdout=subprocess.DEVNULL)
-        os.close(theirs)
+    def shown_by(self, ours: int, process: subprocess.Popen) -> str:
+        """What a terminal shows until the process ends, which it does well."""
         shown = b""
         try:
             while part := os.read(ours, 65536):
@@ -76,7 +75,47 @@ class DigitsTest(CliTest):
             pass
         os.close(ours)
         self.assertEqual(process.wait(), 0)
-        self.assertIn("█".encode(), shown)
+        return shown.decode()
+
+    def test_draws_a_bar_in_a_terminal(self) -> None:
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))
+        process = subprocess.Popen(
+            [BIN, "train", DIGITS, "--out", self.folder / "run", "--set",
+             "train.epochs=1", "--set", "train.batch=1"],
+            cwd=ROOT, stderr=theirs, stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        shown = self.shown_by(ours, process)
+        self.assertIn("█", shown)
+        # What is drawn over stays within the line.
+        bars = [part for part in shown.split("\r\x1b[K")[1:]
+                if part and "\n" not in part]
+        self.assertTrue(bars)
+        self.assertLess(max(map(len, bars)), 40)
+
+    def test_colours_are_for_those_who_want_them(self) -> None:
+        self.succeed(*self.train_command("run", "--set", "train.epochs=1"))
+
+        def painted(*options: str, **environment: str) -> bool:
+            ours, theirs = os.openpty()
+            process = subprocess.Popen(
+                [BIN, *options, "predict", self.folder / "run", SAMPLE],
+                cwd=ROOT, stdout=theirs,
+                env={**os.environ, "TERM": "xterm", **environment})
+            os.close(theirs)
+            return "\033" in self.shown_by(ours, process)
+        self.assertTrue(painted(NO_COLOR=""))
+        self.assertFalse(painted(NO_COLOR="1"))
+        self.assertFalse(painted(TERM="dumb"))
+        self.assertFalse(painted("--color", "never", NO_COLOR=""))
+
+    def test_a_profile_is_for_tensorboard_too(self) -> None:
+        self.json_of(*self.train_command(
+            "run", "--profile", "--set", "tensorboard.folder=board"))
+        board = self.folder / "run" / "board"
+        self.assertTrue(any("profile" in str(path.relative_to(board))
+                            for path in board.rglob("*")),
+                        list(board.rglob("*")))
 
     def test_same_seed_same_bits(self) -> None:
         for out in ("a", "b"):

@@ -51,9 +51,11 @@ class OptimizeTest(CliTest):
         self.assertEqual(again["timed"], 0)
 
     def test_takes_a_checkpoint(self) -> None:
+        self.fast = self.folder / "my fast.weft"
         text = self.succeed("optimize", self.folder / "run", "-o", self.fast,
                             "--threads", 1, "--whole", "--budget", 20)
         self.assertIn("predicted: ", text)
+        self.assertIn(f"next: weft run '{self.fast}', weft", text)
         self.assertEqual(len(self.answer(self.fast)), 10)
 
     def test_refusals(self) -> None:

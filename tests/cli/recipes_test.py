@@ -96,6 +96,8 @@ class RecipesTest(CliTest):
         said = self.json_of("predict", self.folder / "run", "3")
         self.assertTrue(all(int(each["node"]) % 4 == 3
                             for each in said["near"]))
+        self.assertEqual(said, self.json_of("predict", self.folder / "run",
+                                            self.write("node.txt", "3\n")))
 
     def test_ptb_lstm(self) -> None:
         result = self.train("ptb-lstm", "ptb", "train.epochs=3",
@@ -134,6 +136,10 @@ class RecipesTest(CliTest):
         said = self.json_of("predict", "--json", *run, "word12 word31 new")
         self.assertEqual(said["class"], "positive")
         self.assertEqual(said["unknown"], ["new"])
+        text = self.write("review.txt", "word12 word31 new\n")
+        self.assertEqual(said, self.json_of("predict", *run, text))
+        text.write_bytes(b"\xff\xd8")
+        self.refuse("predict", *run, text, parts=("review.txt", "no text"))
 
     def test_sst_lstm(self) -> None:
         self.read_sentences("sst-lstm")
@@ -171,6 +177,9 @@ class RecipesTest(CliTest):
                          "word4 word1 word2 word3\n")
         beam = self.json_of("predict", "--json", *trained, sentence)["beam"]
         self.assertEqual(beam[0]["text"], "word4 word1 word2 word3")
+        self.assertEqual(self.succeed("predict", *trained,
+                                      self.write("text.de", sentence + "\n")),
+                         "word4 word1 word2 word3\n")
         self.assertEqual(len(beam), 4)
         self.assertGreater(beam[0]["score"], beam[1]["score"])
 

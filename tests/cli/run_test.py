@@ -110,6 +110,24 @@ class RunTest(CliTest):
         self.assertIn("scattered among 2", said)
         self.assertIn("reduce_scatter", said)
 
+    def test_numbers_are_those_of_the_type(self) -> None:
+        def graph(dtype: str) -> str:
+            return f"""
+func @scale(%0 "x": {dtype}[N], %1 "factor": f32[2]) -> ({dtype}[N]) {{
+  %2 = add(%0, %0) : {dtype}[N]
+  return %2
+}}
+"""
+        for dtype, value, part in (
+                ("u8", "300", "300 is outside of the range of u8"),
+                ("u8", "-1", "outside of the range of u8"),
+                ("i32", "1.7", "1.7 is no integer"),
+                ("i64", "1e30", "no integer"),
+                ("f16", "65520", "outside of the range of f16"),
+                ("f32", "1e39", "outside of the range of f32")):
+            self.refuse("run", self.exported(graph(dtype)), "--input",
+                        f"x=[{value}]", parts=(part,))
+
     def test_mistakes(self) -> None:
         path = self.exported()
         self.refuse("run", path, parts=("no input 'x'", "x: f32[N, 2]"))
@@ -120,6 +138,10 @@ class RunTest(CliTest):
         self.refuse("run", path, "--input", "x=[[1, 2, 3]]",
                     parts=("f32[N, 2]",))
         self.refuse("run", path, "--input", "x=one", parts=("nested lists",))
+        for option, value in (("--place", "*=0"),
+                              ("--topology", "2@1us,1GB/s")):
+            self.refuse("run", path, "--input", "x=[[1, 2]]", option, value,
+                        parts=(option, "several workers"))
         self.refuse("run", self.exported(graph="func"), "--input", "x=1",
                     parts=("scale.weft",))
         self.refuse("run", self.folder / "none.weft")

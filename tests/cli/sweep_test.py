@@ -121,6 +121,8 @@ class SweepTest(CliTest):
         refuse("--cores", 2, parts=("--cores", "--threads"))
         refuse("--set", "train.seed=1,2", "--cores", 1, "--threads", 2,
                parts=("2 threads", "than the 1"))
+        refuse("--set", "train.seed=1,2", "--dry-run",
+               parts=("--dry-run", "one value"))
         self.refuse("train", DIGITS, "--cores", 0, parts=("--cores",))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import DIGITS, ROOT, SAMPLE, CliTest, run  # noqa: E402
+from weft import BIN, DIGITS, ROOT, SAMPLE, CliTest, run  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tools"))
 import make_verbs_table  # noqa: E402
@@ -87,6 +87,26 @@ class UsageTest(CliTest):
         good_path = self.folder / "run" / "best.safetensors"
         picture = self.write("picture.png", "no picture")
         self.refuse("predict", good_path, picture, parts=("picture.png",))
+
+    def test_output_that_is_lost_is_told(self) -> None:
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for words in (("ops", "add"), ("--version",)):
+                done = subprocess.run([BIN, *words], stdout=full,
+                                      stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1, words)
+                self.assertIn("standard output", done.stderr)
+
+    def test_options_that_would_do_nothing_are_refused(self) -> None:
+        graph = self.write("one.weft", """func @f(%0: f32[2]) -> (f32[2]) {
+  %1 = add(%0, %0) : f32[2]
+  return %1
+}
+""")
+        self.refuse("inspect", graph, "--set", "a.b=1",
+                    parts=("--set", "recipe"))
+        self.refuse("inspect", DIGITS, "--hosts", "a,b", parts=("--hosts",))
+        self.assertIn("on 2 hosts: no all_reduce op",
+                      self.succeed("inspect", graph, "--hosts", "a,b"))
 
     def test_ops_says_what_computes_one(self) -> None:
         text = self.succeed("ops", "matmul")

@@ -36,6 +36,11 @@ TEST_F(ConnectionsTest, EndsWhatComesAfterTheEnd) {
   EXPECT_EQ(late->ends, 1);
 }
 
+TEST(Endpoint, AnAddressWithColonsStandsInBrackets) {
+  EXPECT_EQ(endpoint_text("127.0.0.1", 8000), "127.0.0.1:8000");
+  EXPECT_EQ(endpoint_text("::1", 0), "[::1]:0");
+}
+
 TEST_F(ConnectionsTest, WaitsForAllToClose) {
   const auto one = std::make_shared<Open>();
   connections.add(one);

@@ -2,6 +2,9 @@
 """weft serve over gRPC, with a client that was not written here. Its messages
 are made from the very file that the server's are made from."""
 
+import json
+import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -13,7 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import grpc  # noqa: E402
-from running import ServeTest, eventually, scale_bytes  # noqa: E402
+from running import (  # noqa: E402
+    INFER, ServeTest, eventually, rows, scale_bytes)
 from weft import ROOT  # noqa: E402
 
 MESSAGES = tempfile.TemporaryDirectory(prefix="weft-proto-")
@@ -150,6 +154,9 @@ class GrpcTest(ServeTest):
                                   {"model_name": "scale"})):
                 self.expect(denied, lambda: client.call(name, **fields))
             self.assertTrue(client.call("ServerReady").ready)
+            refused = server.ask("GET", "/metrics",
+                                 Authorization="Bearer secret")[1]
+            self.assertIn("\nweft_unauthorized_total 7\n", refused)
             token = (("authorization", "Bearer secret"),)
             answer = client.call("ModelInfer", metadata=token, **request(1, 2))
             self.assertEqual(list(answer.outputs[0].contents.fp32_contents),
@@ -187,6 +194,28 @@ class GrpcTest(ServeTest):
             end.join()
             self.assertEqual(ended[0][0], 0, ended)
             self.assertIn("every request was answered", ended[0][1])
+
+    def test_the_end_refuses_calls_while_http_is_open(self) -> None:
+        with self.serving("--grpc-port", 0) as server, \
+                socket.create_connection(server.http) as http:
+            body = json.dumps(rows([1, 1])).encode()
+            http.sendall(f"POST {INFER} HTTP/1.1\r\nHost: a\r\n"
+                         "Expect: 100-continue\r\n"
+                         f"Content-Length: {len(body)}\r\n\r\n".encode())
+            self.assertIn(b"100 Continue", http.recv(1000))
+            server.process.send_signal(signal.SIGTERM)
+            eventually(lambda: not self.is_live(server))
+            # What had begun is answered.
+            http.sendall(body)
+            self.assertIn(b"[10,100]", http.recv(1000))
+            self.assertEqual(server.process.wait(60), 0)
+
+    def is_live(self, server) -> bool:
+        with Client(server) as client:
+            try:
+                return client.call("ServerLive").live
+            except grpc.RpcError:
+                return False
 
 
 if __name__ == "__main__":

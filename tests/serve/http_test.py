@@ -4,6 +4,7 @@ TLS, tokens, reloads, and the end."""
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import ssl
@@ -125,6 +126,62 @@ class HttpTest(ServeTest):
                     client.shutdown(socket.SHUT_WR)
                     self.assertEqual(read_all(client).split(b" ")[1], code)
 
+    def test_a_long_body_is_read_for_its_refusal(self) -> None:
+        with self.serving("--no-grpc", "--body", "1MB") as server:
+            self.assertEqual(server.ask("POST", INFER, b"x" * 5_000_000)[0],
+                             413)
+
+    def test_head_has_no_body(self) -> None:
+        with self.serving("--no-grpc") as server, \
+                socket.create_connection(server.http) as client:
+            asked = "%s %s HTTP/1.1\r\nHost: a\r\n\r\n"
+            client.sendall("".join((
+                asked % ("HEAD", "/v2/health/live"), asked % ("HEAD", INFER),
+                asked % ("GET", "/v2/health/live"))).encode())
+            client.shutdown(socket.SHUT_WR)
+            heads = read_all(client).split(b"\r\n\r\n")
+            self.assertEqual([head[9:12] for head in heads[:3]],
+                             [b"200", b"405", b"200"])
+            self.assertIn(b"Content-Length: 13\r\n", heads[0] + b"\r\n")
+            self.assertIn(b"Allow: POST\r\n", heads[1] + b"\r\n")
+            self.assertEqual(heads[3], b'{"live":true}')
+
+    def test_http_1_0_is_told_that_it_may_go_on(self) -> None:
+        with self.serving("--no-grpc") as server, \
+                socket.create_connection(server.http) as client:
+            client.sendall(b"GET /v2 HTTP/1.0\r\nConnection: keep-alive\r\n"
+                           b"\r\nGET /v2 HTTP/1.0\r\n\r\n")
+            told = read_all(client)
+            self.assertEqual(told.count(b"Connection: keep-alive\r\n"), 1)
+            self.assertEqual(told.count(b"Connection: close\r\n"), 1)
+
+    def test_a_log_that_cannot_be_written_stops_nobody(self) -> None:
+        for errors in ("/dev/full", "closed"):
+            with self.subTest(errors), contextlib.ExitStack() as stack:
+                def prepare(errors: str = errors) -> None:
+                    os.close(2)
+                    if errors != "closed":
+                        os.open(errors, os.O_WRONLY)
+                process = stack.enter_context(subprocess.Popen(
+                    [str(BIN), "serve", str(self.model), "--port", "0",
+                     "--no-grpc"], stdout=subprocess.PIPE, text=True,
+                    preexec_fn=prepare))
+                stack.callback(process.kill)
+                self.assertIn("http://", process.stdout.readline())
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(PATIENCE_S), 0)
+
+    def test_a_signal_ends_it_while_models_load(self) -> None:
+        pipe = self.folder / "pipe.weft"
+        os.mkfifo(pipe)
+        process = subprocess.Popen(
+            [str(BIN), "serve", str(pipe), "--port", "0", "--no-grpc"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Opens when the server does, which then waits for the first byte.
+        with pipe.open("wb"):
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(PATIENCE_S), -signal.SIGTERM)
+
     def test_a_connection_too_many_is_closed(self) -> None:
         with self.serving("--no-grpc", "--connections", 2) as server:
             with socket.create_connection(server.http), \
@@ -243,6 +300,12 @@ class HttpTest(ServeTest):
         refuse(self.model, "--executors", 4, "--threads", 2,
                part="need as many threads")
         refuse(self.model, "--drain", "1e300s", part="is no time")
+        refuse(self.model, "--delay", "nans", part="is no time")
+        refuse(self.model, "--body", "-1", part="-1 is no number of bytes")
+        refuse(self.model, "--log-bytes", "-1MB", part="no number of bytes")
+        refuse(self.model, "--body", "2147483648", part="--no-grpc")
+        refuse("--warm-up", "N=3", self.model, "--warm-up", "scael:N=3",
+               "--port", 0, "--no-grpc", part="scael")
         refuse(self.model, "--deadline", "0s", part="no request")
         refuse(self.model, "--warm-up", "N", part="N=8,T=20")
         refuse(self.model, "--tls-key", "key.pem", part="given together")

@@ -81,6 +81,10 @@ TEST(JsonRequest, SaysWhichElementIsOutsideOfItsRange) {
          {"inputs[0].data[0]", "no integer", "INT32"});
   refuse(input(R"("shape": [1], "datatype": "FP32", "data": [1e39])"),
          {"outside of the range of FP32"});
+  refuse(input(R"("shape": [2], "datatype": "FP16", "data": [65504, 65520])"),
+         {"inputs[0].data[1]", "65520 is outside of the range of FP16"});
+  refuse(input(R"("shape": [1], "datatype": "BF16", "data": [-3.4e38])"),
+         {"outside of the range of BF16"});
   refuse(input(R"("shape": [1], "datatype": "BOOL", "data": [2])"), {"BOOL"});
   refuse(input(R"("shape": [1], "datatype": "FP32", "data": ["1"])"),
          {"inputs[0].data[0]", "a number is due"});

@@ -86,12 +86,13 @@ class PredictTest(ServeTest):
             parameters = server.ask("GET", "/v2/models/scale")[1]["parameters"]
             self.assertEqual((parameters["input"], parameters["columns"]),
                              ("row", ["kilograms", "kind"]))
-            status, told = server.ask(
-                "POST", "/v2/models/scale/predict", row.encode(),
-                **{"Content-Type": "text/plain"})
-            self.assertEqual(status, 200, told)
-            self.assertAlmostEqual(told["prediction"]["price"],
-                                   expected["price"], delta=1e-3)
+            for kind in ("text/plain", "Text/Plain; charset=utf-8"):
+                status, told = server.ask(
+                    "POST", "/v2/models/scale/predict", row.encode(),
+                    **{"Content-Type": kind})
+                self.assertEqual(status, 200, told)
+                self.assertAlmostEqual(told["prediction"]["price"],
+                                       expected["price"], delta=1e-3)
 
     def test_a_function_alone_takes_tensors(self) -> None:
         with self.serving("--no-grpc") as server:

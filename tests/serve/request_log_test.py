@@ -47,6 +47,9 @@ class RequestLogTest(ServeTest):
             # What is refused has not been served.
             self.assertEqual(
                 server.ask("POST", INFER, {"inputs": []})[0], 400)
+            self.assertEqual(
+                server.ask("POST", INFER, {
+                    **rows([5, 6]), "outputs": [{"name": "none"}]})[0], 400)
         first, second = self.lines()
         self.assertEqual((first["id"], first["x"]), ("seven", [1, 2]))
         self.assertEqual(second["x"], [3, 4])

@@ -91,6 +91,8 @@ TEST_F(RoutesTest, RefusesByStatus) {
   start();
   EXPECT_EQ(get("/v3").code, 404);
   EXPECT_EQ(get("/v2/models/scale/infer").code, 405);
+  EXPECT_EQ(get("/v2/models/scale/infer").allow, "POST");
+  EXPECT_EQ(post("/v2/models/scale").allow, "GET, HEAD");
   EXPECT_EQ(post("/v2/models/other/infer", kRow).code, 404);
   EXPECT_EQ(post("/v2/models/scale/versions/9/infer", kRow).code, 404);
   EXPECT_EQ(post(kInfer, "{").code, 400);
@@ -205,13 +207,35 @@ TEST_F(RoutesTest, ABrokenFileLeavesTheOldVersion) {
 
 TEST_F(RoutesTest, ModelsComeAndGo) {
   start();
+  const auto listed = [&](std::string_view body) {
+    return json::parse(post("/v2/repository/index", body).body).size();
+  };
+  EXPECT_EQ(listed(R"({"ready": true})"), 1u);
   EXPECT_EQ(post("/v2/repository/models/scale/unload").code, 200);
+  EXPECT_EQ(listed(R"({"ready": true})"), 0u);
+  EXPECT_EQ(listed(R"({"ready": false})"), 1u);
+  EXPECT_EQ(listed("{}"), 1u);
+  EXPECT_EQ(post("/v2/repository/index", R"({"raedy": true})").code, 400);
   EXPECT_EQ(post(kInfer, kRow).code, 503);
   EXPECT_EQ(get("/v2/health/ready").code, 200);
   EXPECT_EQ(post("/v2/repository/models/scale/load").code, 200);
   EXPECT_EQ(post(kInfer, kRow).code, 200);
   EXPECT_EQ(post("/v2/repository/models/other/load").code, 404);
   EXPECT_EQ(post("/v2/repository/models/..%2Fx/load").code, 404);
+}
+
+// A load may come just when a file is being replaced.
+TEST_F(RoutesTest, AFileThatWasMissingIsStillWatched) {
+  start({.repository = {.watch_every = 1ms}});
+  std::filesystem::remove(path_);
+  EXPECT_EQ(post("/v2/repository/models/scale/load").code, 503);
+  test::export_scale(folder_, "scale.weft", 20);
+  const auto first = [&] {
+    return json::parse(post(kInfer, kRow).body)["outputs"][0]["data"][0];
+  };
+  const auto end = serve::Clock::now() + 10s;
+  while (first() != 20 && serve::Clock::now() < end) std::this_thread::yield();
+  EXPECT_EQ(first(), 20);
 }
 
 TEST_F(RoutesTest, AFolderIsLookedAtAgain) {
@@ -287,6 +311,11 @@ TEST_F(RoutesTest, BadModelsEndTheStart) {
   test::expect_error(ErrorCode::kInvalidArgument, {"another model"}, [&] {
     Server other{ServerOptions()};
     other.repository().open({good, "scale=" + good});
+  });
+  test::expect_error(ErrorCode::kInvalidArgument, {"scael", "scale"}, [&] {
+    Server other{
+        ServerOptions{.repository = {.warm_up = {{"scael", {{{"N", 3}}}}}}}};
+    other.repository().open({good});
   });
   std::filesystem::create_directory(folder_ / "empty");
   test::expect_error(ErrorCode::kInvalidArgument, {"no version", "x"}, [&] {

@@ -113,6 +113,10 @@ TEST(RowIndependence, IsDeniedWhereRowsMix) {
       {"f32[N, 4, 6]",
        "%2 = slice(%0) {begin = [-1, 0, 0], end = [9223372036854775807, 4, 6], "
        "steps = [-1, 1, 1]} : f32[N, 4, 6]\nreturn %2\n"},
+      // The first row would be that of another request.
+      {"f32[N, 4, 6]",
+       "%2 = slice(%0) {begin = [0, 0, 0], end = [1, 4, 6]} : f32[1, 4, 6]\n"
+       "%3 = subtract(%0, %2) : f32[N, 4, 6]\nreturn %3\n"},
   };
   for (const Sample& sample : samples) {
     try {

@@ -3,12 +3,16 @@
 // delivered there.
 #include "weft/serve/server.h"
 
+#include <fcntl.h>
 #include <future>
 #include <gtest/gtest.h>
 #include <thread>
+#include <unistd.h>
 
 #include "tests/serve/models.h"
 #include "tests/support/errors.h"
+
+#include "weft/serve/log.h"
 
 namespace weft::server_test {
 namespace {
@@ -117,6 +121,16 @@ TEST_F(ServerTest, OutputsComeAsTheyAreAskedFor) {
   test::expect_error(ErrorCode::kInvalidArgument, {"'arg0' is missing"},
                      [&] { ask(std::move(none)); });
   let_go_.set_value();
+}
+
+TEST(ServerLog, ALineThatCannotBeWrittenIsLost) {
+  const int terminal = ::dup(STDERR_FILENO);
+  const int full = ::open("/dev/full", O_WRONLY);
+  ASSERT_EQ(::dup2(full, STDERR_FILENO), STDERR_FILENO);
+  EXPECT_NO_THROW(serve::log("{}", "nobody reads this"));
+  ::dup2(terminal, STDERR_FILENO);
+  ::close(terminal);
+  ::close(full);
 }
 
 }  // namespace

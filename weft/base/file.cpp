@@ -73,6 +73,28 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// Where a link leads, which need not be there yet: the file is what is written,
+// not the link.
+fs::path without_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the system follows
+  std::error_code error;
+  for (int i = 0; fs::is_symlink(path, error); ++i) {
+    if (i == kMostLinks) throw system_error("follow the links of", path, ELOOP);
+    // A path from the root takes the place of the folder.
+    path = folder_of(path) / fs::read_symlink(path, error);
+    if (error) throw system_error("read the link", path, error.value());
+  }
+  return path;
+}
+
+// Pipes and devices are written to, where a file is replaced.
+bool is_stream(const fs::path& path) {
+  std::error_code missing;
+  const fs::file_status status = fs::status(path, missing);
+  return fs::exists(status) && !fs::is_regular_file(status) &&
+         !fs::is_directory(status);
+}
+
 // ".name.tmp-PID-N": hidden, unique among running processes, and traceable
 // to its writer.
 fs::path temporary_for(const fs::path& path) {
@@ -142,8 +164,14 @@ MappedFile::~MappedFile() {
   }
 }
 
-AtomicFile::AtomicFile(fs::path path)
-    : path_(std::move(path)), temporary_(temporary_for(path_)) {
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  if (is_stream(path_)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw system_error("open", path_, errno);
+    return;
+  }
+  path_ = without_links(path_);
+  temporary_ = temporary_for(path_);
   descriptor_ =
       // The file stands beside its target, as a rename is atomic within one
       // file system alone.
@@ -166,6 +194,11 @@ void AtomicFile::write(const void* data, std::size_t size) {
 }
 
 void AtomicFile::commit() {
+  if (temporary_.empty()) {
+    // A pipe or a device: it has the bytes already.
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail("close", errno);
+    return;
+  }
   // The bytes reach the disk before the name does: after a crash the name never
   // leads to a file that is cut off.
   if (::fsync(descriptor_) != 0) fail("flush", errno);

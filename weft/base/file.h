@@ -45,7 +45,8 @@ class MappedFile {
 
 // Writes beside `path` and takes its place on commit(): whoever opens `path`
 // sees the old file or the new one, also after a crash. Without commit() the
-// old file stays and the temporary one is removed.
+// old file stays and the temporary one is removed. A symbolic link stays, and
+// what it leads to is written; a pipe or a device is written to as it is.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

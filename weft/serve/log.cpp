@@ -15,8 +15,11 @@ void write_log(std::string_view text) {
   std::ranges::replace_if(
       plain, [](unsigned char c) { return (c < 32 && c != '\n') || c == 127; },
       '?');
-  // One call, so that lines of several threads do not mix.
-  fmt::print(stderr, "{:%FT%TZ} {}\n", now, plain);
+  // One call, so that lines of several threads do not mix. A full disk, or a
+  // reader that is gone, is no reason to stop serving, and there is nowhere
+  // else to tell it.
+  const std::string line = fmt::format("{:%FT%TZ} {}\n", now, plain);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 }  // namespace weft::serve

@@ -1,6 +1,7 @@
 // Lines on standard error that say what the server does, with the time of day.
 //
 // Threads: thread-safe; a line is written as a whole.
+// Errors:  none; a line that cannot be written is lost.
 #pragma once
 
 #include <fmt/core.h>

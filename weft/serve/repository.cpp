@@ -164,6 +164,7 @@ void Repository::open(const std::vector<std::string>& models) {
                 "there are no models")
         .hint("files that weft export wrote, or a folder of them");
   }
+  check_warm_up(names);
   for (const std::string& name : names) {
     std::promise<std::optional<std::string>> loaded;
     load(name, [&](std::optional<std::string> error) {
@@ -177,6 +178,21 @@ void Repository::open(const std::vector<std::string>& models) {
   }
   const std::lock_guard lock(mutex_);
   is_open_ = true;
+}
+
+// A name that is mistyped would leave its model without plans.
+void Repository::check_warm_up(const std::vector<std::string>& names) const {
+  for (const auto& [name, shapes] : options_.warm_up) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    if (!folders_.empty()) {
+      log("{}: shapes to warm up are given, and there is no such model yet",
+          name);
+      continue;
+    }
+    throw Error(ErrorCode::kInvalidArgument, name,
+                "shapes to warm up are given, and there is no such model")
+        .hint(fmt::format("there are {}", fmt::join(names, ", ")));
+  }
 }
 
 void Repository::load(const std::string& name, Loaded done) {
@@ -254,7 +270,9 @@ std::optional<std::string> Repository::load_now(const Key& key) {
   LaneRef old;  // freed as in unload()
   const std::lock_guard lock(mutex_);
   Slot& slot = slots_.at(key);
-  slot.tried = slot.seen = stamp;
+  slot.seen = stamp;
+  // Where there was no file, any file is another one.
+  slot.tried = stamp.value_or(Stamp{});
   ModelMetrics& metrics = metrics_.of(name);
   if (error) {
     metrics.failed_loads += 1;

@@ -52,7 +52,8 @@ class Repository {
   // "digits=path/to/folder", where "3.weft" is version 3 of the model, beside
   // the others there. Loads what is there and starts watching. Throws
   // Error(kInvalidArgument) for a name that is there twice or cannot stand in
-  // an address, and what loading throws.
+  // an address, and for shapes to warm up of a model that is not there, unless
+  // it may come to a folder; and what loading throws.
   void open(const std::vector<std::string>& models);
 
   // Loads a model with all its versions, or its files as they are now. `done`
@@ -107,6 +108,7 @@ class Repository {
   // What was not there before is added to the slots.
   void look_into_folders();
   void look_for_versions();
+  void check_warm_up(const std::vector<std::string>& names) const;
   // Those of a model, which may be none.
   std::pair<Slots::const_iterator, Slots::const_iterator> slots_of(
       const std::string& name) const;

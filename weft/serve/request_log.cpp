@@ -95,9 +95,9 @@ RequestLog::RequestLog(const std::filesystem::path& path,
 
 RequestLog::~RequestLog() { ::close(file_); }
 
-void RequestLog::add(const Source& source,
-                     const std::vector<NamedTensor>& inputs) {
-  if (inputs.empty() || inputs[0].tensor.shape().rank() == 0) return;
+std::string RequestLog::lines_of(const Source& source,
+                                 const std::vector<NamedTensor>& inputs) {
+  if (inputs.empty() || inputs[0].tensor.shape().rank() == 0) return "";
   const Dim rows = inputs[0].tensor.shape()[0];
   std::string lines;
   for (Dim i = 0; i < rows; ++i) {
@@ -112,19 +112,21 @@ void RequestLog::add(const Source& source,
     }
     lines += line_of(row);
   }
-  write(lines);
+  return lines;
 }
 
-void RequestLog::add(const Source& source, const PersonInput& input) {
+std::string RequestLog::lines_of(const Source& source,
+                                 const PersonInput& input) {
   try {
-    write(input.file ? table_lines(source, *input.file)
-                     : row_lines(source, input.text));
+    return input.file ? table_lines(source, *input.file)
+                      : row_lines(source, input.text);
   } catch (const Error&) {
     // What is no table is no row; the model says what it makes of it.
+    return "";
   }
 }
 
-void RequestLog::write(const std::string& lines) {
+void RequestLog::add(const std::string& lines) {
   const std::lock_guard lock(mutex_);
   if (lines.empty() || is_full_) return;
   if (bytes_ + lines.size() > most_bytes_) {

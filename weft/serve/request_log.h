@@ -38,14 +38,15 @@ class RequestLog {
     std::string id = {};
   };
   // A line for each row; the first axis of all `inputs` is that of the rows.
-  void add(const Source& source, const std::vector<NamedTensor>& inputs);
+  static std::string lines_of(const Source& source,
+                              const std::vector<NamedTensor>& inputs);
   // A line for each row of a table, or one of "age=39,job=baker"; nothing for
   // pictures and sentences, which have no features.
-  void add(const Source& source, const PersonInput& input);
+  static std::string lines_of(const Source& source, const PersonInput& input);
+  // Writes the lines of a request.
+  void add(const std::string& lines);
 
  private:
-  void write(const std::string& lines);
-
   std::filesystem::path path_;
   std::uint64_t most_bytes_;
   std::mutex mutex_;

@@ -132,11 +132,14 @@ bool in_reshape(const Use& use) {
   return false;
 }
 
+// All rows are taken, in their order.
 bool in_slice(const Use& use) {
   const auto axis = static_cast<std::size_t>(use.axes[0]);
   const Integers& steps = use.node.attributes.integers("steps");
+  const Shape& to = use.function.type(use.node.outputs[0]).shape;
   return use.node.attributes.integers("begin")[axis] == 0 &&
-         (steps.empty() || steps[axis] == 1);
+         (steps.empty() || steps[axis] == 1) &&
+         to[use.axes[0]] == use.shape(0)[use.axes[0]];
 }
 
 bool in_pad(const Use& use) {
@@ -224,6 +227,9 @@ class Walk {
     if (use.are_shared(0) ? !repeats(node) : !keeps_apart(use)) return false;
     for (const ValueId id : node.outputs) {
       if (!note(id)) return false;
+      // What is made of rows and has none would pass for shared, though one
+      // request's numbers are in it.
+      if (!use.are_shared(0) && axis(id) == kShared) return false;
     }
     return true;
   }

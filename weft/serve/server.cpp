@@ -54,6 +54,18 @@ std::vector<std::size_t> places_of(const ServedModel& model,
   return places;
 }
 
+// Writes the lines of a request that is answered, before its client knows;
+// those of one that is refused would be of what was never served.
+template <class Answer>
+std::function<void(Answer)> logged(RequestLog& log, std::string lines,
+                                   std::function<void(Answer)> done) {
+  return
+      [&log, lines = std::move(lines), done = std::move(done)](Answer answer) {
+        if (answer.status == Status::kOk) log.add(lines);
+        done(std::move(answer));
+      };
+}
+
 }  // namespace
 
 Server::Server(const ServerOptions& options)
@@ -78,12 +90,15 @@ Server::Ticket Server::submit(const LaneRef& lane, InferCall call,
                               Answered done) {
   const ServedModel& model = lane->model();
   const auto request = std::make_shared<Request>();
-  std::vector<NamedTensor> logged;
-  if (request_log_ != nullptr) logged = call.inputs;
+  std::vector<NamedTensor> given;
+  if (request_log_ != nullptr) given = call.inputs;
   request->inputs = in_order(model, call.inputs);
   model.admit(*request);
   if (request_log_ != nullptr) {
-    request_log_->add({model.name(), model.version(), call.id}, logged);
+    done = logged(
+        *request_log_,
+        RequestLog::lines_of({model.name(), model.version(), call.id}, given),
+        std::move(done));
   }
   request->arrival = Clock::now();
   request->deadline = request->arrival + call.timeout.value_or(deadline_);
@@ -118,7 +133,10 @@ void Server::predict(const std::string& model, const std::string& version,
   const ModelInUse* in_use = lane->model().in_use();
   if (request_log_ != nullptr && in_use != nullptr &&
       in_use->description().table() != nullptr) {
-    request_log_->add({lane->model().name(), lane->model().version()}, input);
+    done = logged(*request_log_,
+                  RequestLog::lines_of(
+                      {lane->model().name(), lane->model().version()}, input),
+                  std::move(done));
   }
   predictions_.ask(lane, std::move(input), std::move(done));
 }

@@ -201,8 +201,12 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
   ServerUnaryReactor* RepositoryModelLoad(
       Context* context, const inference::RepositoryModelLoadRequest* request,
       inference::RepositoryModelLoadResponse*) override {
-    if (!is_admitted(server_, *context)) return answer(context, [] {});
-    return new LoadReactor(server_, request->model_name());
+    if (is_admitted(server_, *context)) {
+      return new LoadReactor(server_, request->model_name());
+    }
+    ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(refused());
+    return reactor;
   }
   ServerUnaryReactor* RepositoryModelUnload(
       Context* context, const inference::RepositoryModelUnloadRequest* request,
@@ -227,13 +231,13 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const TlsFiles& files) {
 class GrpcServer::State {
  public:
   State(Server& server, const GrpcOptions& options) : service_(server) {
-    const std::string address =
-        fmt::format("{}:{}", options.address, options.port);
+    const std::string address = endpoint_text(options.address, options.port);
     grpc::ServerBuilder builder;
     // What clients send wrongly they are told; the log is not theirs.
     google::protobuf::SetLogHandler(nullptr);
     // Else a second server would share the port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    WEFT_CHECK(options.most_message_bytes <= kMostGrpcMessage);
     builder.SetMaxReceiveMessageSize(
         static_cast<int>(options.most_message_bytes));
     builder.AddListeningPort(address, credentials(options.tls), &port_);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -13,11 +14,14 @@
 
 namespace weft::serve {
 
+// gRPC counts the bytes of a message in an int.
+inline constexpr std::size_t kMostGrpcMessage = std::numeric_limits<int>::max();
+
 struct GrpcOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 8001;  // 0: any that is free
   TlsFiles tls = {};
-  std::size_t most_message_bytes = 64 << 20;
+  std::size_t most_message_bytes = 64 << 20;  // kMostGrpcMessage at most
 };
 
 class GrpcServer {

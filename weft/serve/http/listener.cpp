@@ -94,7 +94,7 @@ class HttpListener::State : public std::enable_shared_from_this<State> {
     } catch (const boost::system::system_error& error) {
       throw Error(
           ErrorCode::kUnavailable,
-          fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port()),
+          endpoint_text(endpoint.address().to_string(), endpoint.port()),
           "cannot listen here: {}", error.code().message());
     }
   }
@@ -146,11 +146,12 @@ HttpListener::HttpListener(asio::io_context& context, Routes& routes,
   state_->accept();
 }
 
-HttpListener::~HttpListener() { state_->close(); }
+HttpListener::~HttpListener() { end(); }
 
 std::uint16_t HttpListener::port() const { return state_->port(); }
+void HttpListener::end() { state_->close(); }
 bool HttpListener::close(Time until) {
-  state_->close();
+  end();
   return state_->wait(until);
 }
 

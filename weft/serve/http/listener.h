@@ -25,8 +25,9 @@ class HttpListener {
   std::uint16_t port() const;
 
   // Accepts no more connections and closes those that wait for a request;
-  // others end with their answer. Returns when all have, or the time has come;
-  // says which.
+  // others end with their answer.
+  void end();
+  // Returns when all have ended, or the time has come; says which.
   bool close(Time until);
 
  private:

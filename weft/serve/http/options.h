@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <fmt/core.h>
 #include <string>
 
 namespace weft::serve {
@@ -15,6 +16,14 @@ struct TlsFiles {
 
   bool is_wanted() const { return !certificate.empty(); }
 };
+
+// "127.0.0.1:8000"; an address that has colons itself stands in brackets, as in
+// URLs: "[::1]:8000".
+inline std::string endpoint_text(const std::string& address, int port) {
+  const bool has_colon = address.find(':') != std::string::npos;
+  return has_colon ? fmt::format("[{}]:{}", address, port)
+                   : fmt::format("{}:{}", address, port);
+}
 
 struct HttpOptions {
   std::string address = "127.0.0.1";

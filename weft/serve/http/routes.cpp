@@ -1,6 +1,7 @@
 #include "weft/serve/http/routes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -42,6 +43,18 @@ std::optional<std::size_t> json_size_of(std::string_view header) {
   if (read.ec == std::errc() && read.ptr == end) return size;
   throw Refusal(Status::kBadRequest, "Inference-Header-Content-Length",
                 "'{}' is no number of bytes", header);
+}
+
+// "text/plain", in any case, whatever parameters follow.
+bool is_text(std::string_view content_type) {
+  constexpr std::string_view kText = "text/plain";
+  const std::string_view kind = content_type.substr(0, kText.size());
+  const std::string_view rest = content_type.substr(kind.size());
+  const auto lower = [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  };
+  return std::ranges::equal(kind, kText, {}, lower) &&
+         (rest.empty() || rest[0] == ';' || rest[0] == ' ');
 }
 
 }  // namespace
@@ -123,10 +136,15 @@ std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) {
     return refusal_answer(Status::kNotFound,
                           "there is nothing at this address");
   }
-  const std::string_view wanted = target.is_post() ? "POST" : "GET";
-  if (call.method != wanted) {
-    return refusal_answer(Status::kBadMethod,
-                          fmt::format("this address takes {}", wanted));
+  const bool is_taken = target.is_post()
+                            ? call.method == "POST"
+                            : call.method == "GET" || call.method == "HEAD";
+  if (!is_taken) {
+    HttpAnswer answer = refusal_answer(
+        Status::kBadMethod, fmt::format("this address takes {}",
+                                        target.is_post() ? "POST" : "GET"));
+    answer.allow = target.is_post() ? "POST" : "GET, HEAD";
+    return answer;
   }
   if (!call.content_encoding.empty() && call.content_encoding != "identity") {
     return refusal_answer(Status::kBadRequest,
@@ -185,9 +203,11 @@ HttpAnswer Routes::metadata_of(const Target& target) {
                                 server_.repository().versions(target.model))};
 }
 
-HttpAnswer Routes::index_answer() {
+HttpAnswer Routes::index_answer(std::string_view body) {
+  const bool is_ready_alone = parse_index_request(body);
   Json list = Json::array();
   for (const IndexEntry& entry : server_.repository().index()) {
+    if (is_ready_alone && !entry.is_ready) continue;
     list.push_back({{"name", entry.name},
                     {"version", entry.version},
                     {"state", entry.is_ready ? "READY" : "UNAVAILABLE"},
@@ -205,7 +225,7 @@ std::function<void()> Routes::post(const Target& target, const HttpCall& call,
       predict(target, call, reply);
       return nullptr;
     case Target::kIndex:
-      reply([answer = index_answer()] { return answer; });
+      reply([answer = index_answer(call.body)] { return answer; });
       return nullptr;
     case Target::kUnload:
       server_.repository().unload(target.model);
@@ -248,7 +268,7 @@ std::function<void()> Routes::infer(const Target& target, const HttpCall& call,
 void Routes::predict(const Target& target, const HttpCall& call,
                      const Reply& reply) {
   PersonInput input;
-  if (call.content_type.starts_with("text/plain")) {
+  if (is_text(call.content_type)) {
     input.text = call.body;
   } else {
     input.text = "upload";

@@ -1,4 +1,5 @@
-// What each address of the HTTP side answers, without a socket:
+// What each address of the HTTP side answers, without a socket; HEAD is
+// answered as GET, whose body the session leaves out:
 //
 //   GET  /                                    the page
 //   GET  /metrics                             what Prometheus reads
@@ -39,6 +40,7 @@ struct HttpAnswer {
   std::string body = {};
   std::string content_type = "application/json";
   std::optional<std::size_t> json_size = {};
+  std::string allow = {};  // the methods of the address, where another came
 };
 
 HttpAnswer refusal_answer(Status status, std::string_view message);
@@ -68,7 +70,7 @@ class Routes {
   std::function<void()> infer(const Target& target, const HttpCall& call,
                               const Reply& reply);
   void predict(const Target& target, const HttpCall& call, const Reply& reply);
-  HttpAnswer index_answer();
+  HttpAnswer index_answer(std::string_view body);
 
   Server& server_;
 };

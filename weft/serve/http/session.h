@@ -6,12 +6,14 @@
 //          stream; a session lives as long as one of them is due.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -223,18 +225,39 @@ class Session final : public Connection,
     if (answer.code == http_code(Status::kUnauthorized)) {
       response.set(http::field::www_authenticate, "Bearer");
     }
-    response.keep_alive(may_go_on && parser_->keep_alive() && !is_ending_);
+    if (!answer.allow.empty()) response.set(http::field::allow, answer.allow);
+    const bool goes_on = may_go_on && parser_->keep_alive() && !is_ending_;
+    response.keep_alive(goes_on);
+    // Clients of HTTP/1.0 take it for the end where nothing is said.
+    if (goes_on && parser_->get().version() == 10) {
+      response.set(http::field::connection, "keep-alive");
+    }
     response.body() = answer.body;
     response.prepare_payload();
+    serializer_.emplace(response);
+    // The length is told, and the body is not sent.
+    serializer_->split(parser_->get().method() == http::verb::head);
+    write_on();
+  }
+
+  // Writes as much as the client takes, and gives it new time for the rest.
+  void write_on() {
     lowest().expires_after(options().send);
-    http::async_write(stream_, response,
-                      [self = self()](error_code error, std::size_t) {
-                        if (error) return;
-                        const bool goes_on = self->response_->keep_alive();
-                        self->response_.reset();
-                        if (goes_on) return self->await();
-                        self->close();
-                      });
+    http::async_write_some(stream_, *serializer_,
+                           [self = self()](error_code error, std::size_t) {
+                             if (!error) self->written();
+                           });
+  }
+
+  void written() {
+    const bool is_whole = serializer_->split() ? serializer_->is_header_done()
+                                               : serializer_->is_done();
+    if (!is_whole) return write_on();
+    const bool goes_on = response_->keep_alive();
+    serializer_.reset();
+    response_.reset();
+    if (goes_on) return await();
+    close();
   }
 
   void close() {
@@ -245,26 +268,28 @@ class Session final : public Connection,
     } else {
       error_code ignored;  // the other side may be gone already
       lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+      drained_until_ = std::chrono::steady_clock::now() + options().receive;
       drain();
     }
   }
 
   // A socket that is closed with bytes unread resets the connection, and the
-  // answer with it. So what a refused client still sends is read for a while.
+  // answer with it. So what a refused client still sends is read as long as it
+  // keeps coming, for the time that a request may take.
   void drain() {
-    lowest().expires_after(options().idle < kLinger ? options().idle : kLinger);
+    const auto pause =
+        std::min<std::chrono::steady_clock::duration>(options().idle, kLinger);
+    lowest().expires_at(
+        std::min(drained_until_, std::chrono::steady_clock::now() + pause));
     buffer_.consume(buffer_.size());
     stream_.async_read_some(buffer_.prepare(kChunk),
                             [self = self()](error_code error, std::size_t) {
-                              if (!error && ++self->drained_ < kMostDrained) {
-                                self->drain();
-                              }
+                              if (!error) self->drain();
                             });
   }
 
   static constexpr std::size_t kChunk = 16 << 10;
   static constexpr std::chrono::milliseconds kLinger{2'000};
-  static constexpr int kMostDrained = 64;
 
   Stream stream_;
   std::shared_ptr<Connections> connections_;
@@ -272,12 +297,13 @@ class Session final : public Connection,
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<http::response<http::string_body>> response_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
   std::function<void()> give_up_;
   bool is_idle_ = false;     // nothing of a request is here
   bool is_waiting_ = false;  // for the model
   bool is_gone_ = false;     // the client
   bool is_ending_ = false;
-  int drained_ = 0;
+  std::chrono::steady_clock::time_point drained_until_;
 };
 
 }  // namespace weft::serve

@@ -54,8 +54,10 @@ class Filler {
       return integer<T>();
     } else if constexpr (std::is_same_v<T, double>) {
       return floating<double>();
+    } else if constexpr (std::is_same_v<T, float>) {
+      return floating<float>();
     } else {
-      return T(floating<float>());
+      return half<T>();
     }
   }
 
@@ -95,6 +97,16 @@ class Filler {
     const double wide = std::strtod(std::string(text).c_str(), nullptr);
     if (std::fabs(wide) < 1) return static_cast<T>(wide);
     fail("{} is outside of the range of {}", text, name());
+  }
+
+  // FP16 and BF16, whose range is smaller than that of the float they are made
+  // from.
+  template <class T>
+  T half() {
+    const float wide = floating<float>();
+    const T value(wide);
+    if (std::isfinite(static_cast<float>(value))) return value;
+    fail("{} is outside of the range of {}", wide, name());
   }
 
   std::string_view number() {

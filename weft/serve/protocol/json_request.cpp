@@ -178,6 +178,18 @@ Tensor tensor_of(const RawInput& input, std::size_t index,
 
 }  // namespace
 
+bool parse_index_request(std::string_view body) {
+  bool is_ready_alone = false;
+  if (body.empty()) return is_ready_alone;
+  JsonReader reader(body);
+  reader.object([&](const std::string& key) {
+    if (key != "ready") unknown_field("request", key, {"ready"});
+    is_ready_alone = reader.boolean();
+  });
+  reader.end();
+  return is_ready_alone;
+}
+
 Duration checked_timeout(std::int64_t microseconds) {
   if (microseconds < 1 || microseconds > kMostTimeoutUs) {
     throw Refusal(Status::kBadRequest, "parameters.timeout",

@@ -33,6 +33,10 @@ struct JsonRequest {
 JsonRequest parse_infer_request(std::string_view body,
                                 std::optional<std::size_t> json_size = {});
 
+// Whether the models that are ready are asked for alone: {"ready": true}. A
+// body may be left out. Throws Refusal(kBadRequest) for another.
+bool parse_index_request(std::string_view body);
+
 struct JsonAnswer {
   std::string body;
   std::optional<std::size_t> json_size = {};  // where bytes follow

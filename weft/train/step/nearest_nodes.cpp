@@ -15,7 +15,7 @@ class NearestNodes final : public Predictor {
         predict_(context.functions(kPredictFunction)) {}
 
   Prediction predict(const PredictorInput& input) override {
-    const std::string& name = input.text;
+    const std::string name = sentence_of(input);
     const auto found = std::ranges::find(names_, name);
     if (found == names_.end()) {
       throw Error(ErrorCode::kInvalidArgument, "predict", "no node '{}'", name)

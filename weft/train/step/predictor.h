@@ -30,6 +30,11 @@ struct PredictorInput {
   std::optional<ByteSpan> file = std::nullopt;
 };
 
+// What a model of texts is given: the text itself, or what the file holds,
+// without the line feeds at its end. Throws Error(kDataLoss) naming a file that
+// is no UTF-8, and Error(kExhausted) for one of more than 64 MiB.
+std::string sentence_of(const PredictorInput& input);
+
 class Predictor {
  public:
   virtual ~Predictor() = default;

@@ -16,7 +16,8 @@ class TextGuesses final : public Predictor {
         predict_(context.functions(kPredictFunction)) {}
 
   Prediction predict(const PredictorInput& input) override {
-    const auto words = split_words(input.text);
+    const std::string text = sentence_of(input);
+    const auto words = split_words(text);
     if (words.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "predict",
                   "the text has no words");

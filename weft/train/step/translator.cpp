@@ -47,7 +47,7 @@ class SentencePredictor final : public Predictor {
         translator_(std::move(translator)) {}
 
   Prediction predict(const PredictorInput& input) override {
-    const std::string& sentence = input.text;
+    const std::string sentence = sentence_of(input);
     const auto numbers = encode_sentence(source_, sentence);
     // The end of the sentence is one word.
     if (numbers.size() == 1) {
