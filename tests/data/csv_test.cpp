@@ -66,7 +66,7 @@ TEST(ParseNumber, TakesWholeFiniteNumbersOnly) {
   EXPECT_TRUE(parse_number("+7", value));
   EXPECT_EQ(value, 7);
   for (const char* text :
-       {"", "1x", "x", "nan", "inf", "1e999", "0x10", "1 2"}) {
+       {"", "1x", "x", "nan", "inf", "1e999", "0x10", "1 2", "+-5"}) {
     EXPECT_FALSE(parse_number(text, value)) << text;
   }
 }

@@ -37,6 +37,17 @@ TEST(DescriptionText, ComesBackAsItWas) {
   }
 }
 
+// A text of single bytes has classes that are no UTF-8.
+TEST(DescriptionText, KeepsBytesThatAreNoText) {
+  const Tensor pixels = Tensor::zeros({DType::kU8, {2, 3, 4, 1}});
+  const Tensor labels = Tensor::of<std::int32_t>({2}, {0, 1});
+  const DatasetRef data = tensor_set(
+      "caf\xe9", {{"image", pixels}, {"label", labels}}, {"\xc3", "\xa9"});
+  const auto again = parse_description(to_json(*data), "here");
+  EXPECT_EQ(again->name(), "caf\xe9");
+  EXPECT_EQ(again->classes(), data->classes());
+}
+
 // A person's row becomes the same numbers, wherever the columns come from.
 TEST(DescriptionText, ReadsRowsAsTheirDataDid) {
   const DatasetRef data = rows();
@@ -73,6 +84,7 @@ TEST(DescriptionText, RefusesDamage) {
   expect_damaged("/features/0/dims", {4}, "such rows");
   expect_damaged("/features/0/varying", {1}, "not there");
   expect_damaged("/classes", 3, "damaged");
+  expect_damaged("/classes", {{256}}, "no byte");
   expect_damaged("/pixel_scale/mean", {1}, "does not fit");
   expect_damaged("/target_scale/std", 0, "scaled by");
   expect_damaged("/table/columns/1/categories", {"b", "a"}, "not sorted");

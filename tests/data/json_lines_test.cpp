@@ -19,7 +19,24 @@ TEST(JsonLines, BecomeRecords) {
       "{\"name\": null, \"is_new\": true}\r\n{\"size\": -2e3}",
       "t.jsonl");
   EXPECT_EQ(lines.names, (std::vector<std::string>{"size", "name", "is_new"}));
-  EXPECT_EQ(lines.csv, "1.5,\"a \"\"b\"\", c d\",\n,,true\n-2000.0,,\n");
+  EXPECT_EQ(lines.csv, "1.5,\"a \"\"b\"\", c\nd\",\n,,true\n-2000.0,,\n");
+}
+
+// Texts that differ in a line feed alone are two, and lines are the file's.
+TEST(JsonLines, KeepLineFeedsAndTheirPlaces) {
+  const test::TemporaryFolder folder;
+  folder.write("t.jsonl",
+               "{\"size\": 1, \"label\": \"a\\nb\"}\n\n"
+               "{\"size\": 2, \"label\": \"a b\"}\n");
+  const auto open = [&] {
+    return open_data({.name = "json_lines", .folder = folder / "t.jsonl"});
+  };
+  EXPECT_EQ(open().train->classes(), (std::vector<std::string>{"a\nb", "a b"}));
+  folder.write("t.jsonl",
+               "{\"size\": 1, \"label\": \"a\\nb\"}\n\n"
+               "{\"size\": 2, \"label\": \"a b\"}\n"
+               "{\"size\": \"x\", \"label\": \"a b\"}\n");
+  expect_error(ErrorCode::kDataLoss, {"t.jsonl:4", "'x'"}, open);
 }
 
 TEST(JsonLines, KeepTheOrderOfNames) {
@@ -36,6 +53,7 @@ TEST(JsonLines, DamageIsNamedByLine) {
        std::vector<std::pair<std::string, std::string>>{
            {"{\"a\": 1}\n{\"a\": 1, \"a\": 2}", "'a' twice"},
            {"{\"a\": 1}\n[1]", "is no object"},
+           {"{\"a\": 1}\n{\"a\": \"\\u0000\"}", "a zero byte"},
            {"{\"a\": 1}\n{\"a\": ", "is no JSON"},
            {"{\"a\": 1}\n{\"a\": [1]}", "a list as 'a'"},
            {"{\"a\": 1}\n{\"a\": {}}", "object as 'a'"}}) {

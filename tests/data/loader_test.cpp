@@ -293,6 +293,13 @@ TEST(Loader, ShardsTogetherAreTheWholeBatches) {
   }
 }
 
+TEST(Loader, AShortBatchMayHoldMoreForAWorkerThanAFullOne) {
+  Loader loader(numbered(15), {.batch = 8, .shard = {.rank = 2, .ranks = 5}});
+  EXPECT_EQ(labels(loader.next()), std::vector<std::int32_t>{3});
+  EXPECT_EQ(labels(loader.next()), (std::vector<std::int32_t>{10, 11}));
+  EXPECT_EQ(loader.inputs()[0].type.shape[0], 2);
+}
+
 TEST(Loader, RefusesMoreWorkersThanExamplesInABatch) {
   expect_error(ErrorCode::kInvalidArgument, {"4 workers", "batch of 3"}, [] {
     Loader(numbered(10), {.batch = 3, .shard = {.rank = 1, .ranks = 4}});

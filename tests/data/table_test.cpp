@@ -52,6 +52,31 @@ TEST(ParseTable, TakesHugeNumbersForTargetsAndNotForClasses) {
   EXPECT_TRUE(parse_table("1,4000000000\n2,1\n", "t.csv")->classes().empty());
 }
 
+TEST(ParseTable, FindsNumberedClassesByTheirNumbers) {
+  const auto data = parse_table("1,0.0\n2,1e0\n3,+1\n4,02\n", "t.csv");
+  EXPECT_EQ(data->classes(), (Names{"0", "1", "2"}));
+  EXPECT_TRUE(identical(read_rows(*data, {0, 1, 2, 3})[1],
+                        Tensor::of<std::int32_t>({4}, {0, 1, 1, 2})));
+  for (const char* text : {"1,3\n", "1,0.5\n", "1,-1\n", "1,x\n"}) {
+    expect_error(ErrorCode::kDataLoss, {"test.csv:1", "does not occur"},
+                 [&] { parse_table(text, "test.csv", {}, data.get()); });
+  }
+  // Where they are named as categories they are texts.
+  EXPECT_EQ(parse_table("n,c\n1,0\n2,00\n", "t.csv", {.categories = {"c"}})
+                ->classes(),
+            (Names{"0", "00"}));
+}
+
+TEST(ParseTable, RefusesNamesThatAreNoUtf8) {
+  for (const char* text :
+       {"a,label\n1,x\n2,caf\xe9\n", "a,label\nx,1\ncaf\xe9,0\n"}) {
+    expect_error(ErrorCode::kDataLoss, {"t.csv:3", "'caf\\xe9' is no UTF-8"},
+                 [&] { parse_table(text, "t.csv"); });
+  }
+  expect_error(ErrorCode::kDataLoss, {"t.csv:1", "no UTF-8"},
+               [] { parse_table("caf\xe9,label\n1,x\n", "t.csv"); });
+}
+
 TEST(ParseTable, GivesATestPartTheClassesOfTheTrainingPart) {
   const auto train = parse_table("1,b\n2,a\n", "train.csv");
   const auto test = parse_table("3,b\n", "test.csv", {}, train.get());

@@ -167,6 +167,13 @@ TEST(TarReader, TakesItsShardsByName) {
   });
 }
 
+TEST(TarReader, FindsNumberedClassesByTheirNumbers) {
+  const TemporaryFolder folder;
+  write_shards(folder, 1, "cls", {"00", "01"});
+  const auto data = open_data({.name = "tar", .folder = folder.path()});
+  EXPECT_EQ(data.train->classes(), (std::vector<std::string>{"0", "1"}));
+}
+
 TEST(TarReader, DamageIsNamedBySample) {
   const auto expect = [](ErrorCode code, std::vector<std::string> parts,
                          std::vector<std::pair<std::string, std::string>> files,

@@ -110,6 +110,20 @@ TEST(Tar, DamageIsNamedByByte) {
   EXPECT_EQ(read_tar(bytes_of(good), "t.tar").size(), 1u);
 }
 
+// Two archives one behind the other, or one with a block of zeros in it.
+TEST(Tar, RefusesWhatStandsBehindTheEnd) {
+  const std::string good = member("a.txt", "00000000003", '0', "abc");
+  const std::string zeros(1024, '\0');
+  const std::string ended = good + zeros;
+  EXPECT_EQ(read_tar(bytes_of(ended), "t.tar").size(), 1u);
+  const std::string twice = ended + ended;
+  expect_error(ErrorCode::kDataLoss, {"t.tar", "byte 2048", "behind"},
+               [&] { read_tar(bytes_of(twice), "t.tar"); });
+  const std::string cut = good + zeros + "x";
+  expect_error(ErrorCode::kDataLoss, {"byte 2048"},
+               [&] { read_tar(bytes_of(cut), "t.tar"); });
+}
+
 TEST(Tar, RefusesWhatIsNoFile) {
   const auto expect = [](const std::string& text, const std::string& said) {
     expect_error(ErrorCode::kUnsupported, {"t.tar", said},

@@ -42,6 +42,12 @@ TEST(Vocabulary, MapsUnknownWordsOrNamesTheirLine) {
                [&] { closed.encode("a\nnew\n", "test.txt"); });
 }
 
+TEST(Vocabulary, NumbersWordsByTheirPlaces) {
+  const Vocabulary words({"a", "b", "a", "c"});
+  EXPECT_EQ(words.find("a"), 0);
+  EXPECT_EQ(words.find("c"), 3);
+}
+
 TEST(Vocabulary, RefusesBinaryFilesAndEmptyOnes) {
   expect_error(ErrorCode::kDataLoss, {"t", "byte 2"},
                [] { Vocabulary::build(std::string_view("a \0b", 4), "t"); });

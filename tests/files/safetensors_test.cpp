@@ -95,6 +95,14 @@ TEST(Safetensors, RefusesNamesThatOccurTwice) {
   }
 }
 
+TEST(Safetensors, WritesNoNamesThatNobodyReads) {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors{
+      {"caf\xe9", Tensor::of<float>({1}, {1})}};
+  expect_error(ErrorCode::kInvalidArgument, {"no UTF-8"},
+               [&] { write_safetensors(folder / "w.safetensors", tensors); });
+}
+
 TEST(Safetensors, SeesEveryTruncation) {
   const Bytes file = safetensors_file(kHeader, kData);
   for (std::size_t size = 0; size < file.size(); ++size) {

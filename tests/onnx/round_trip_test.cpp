@@ -105,6 +105,45 @@ TEST(OnnxRoundTrip, OfEveryOp) {
   }
 }
 
+// A model and its weights beside it are replaced together: other weights have
+// another name, and those of before are there until the model is.
+TEST(OnnxRoundTrip, WeightsBesideAModelAreItsOwn) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "net.onnx";
+  const auto adding = [&](float number) {
+    test::OnnxModel model;
+    model.input("x", {DType::kF32, {20}})
+        .tensor("w", Tensor::of<float>({20}, std::vector<float>(20, number)))
+        .node("Add", {"x", "w"}, {"y"})
+        .output("y");
+    model.save(folder / "given.onnx");
+    return import_onnx(folder / "given.onnx");
+  };
+  const auto data = [&] {
+    std::vector<std::string> names;
+    for (const auto& each :
+         std::filesystem::directory_iterator(folder.path())) {
+      const std::string name = each.path().filename().string();
+      if (name.ends_with(".data")) names.push_back(name);
+    }
+    std::ranges::sort(names);
+    return names;
+  };
+  folder.write("net.onnx.mine.data", "not ours");
+  std::vector<std::string> before;
+  for (const float number : {1.0f, 2.0f}) {
+    export_onnx(path, *adding(number), {.external_data = true});
+    const std::vector<std::string> now = data();
+    EXPECT_EQ(now.size(), 2u);
+    EXPECT_NE(now, before);
+    before = now;
+    const Tensor x = Tensor::zeros({DType::kF32, {20}});
+    EXPECT_EQ(test::call(*import_onnx(path), {x})[0].item(0), number);
+  }
+  export_onnx(path, *adding(3));
+  EXPECT_EQ(data(), std::vector<std::string>{"net.onnx.mine.data"});
+}
+
 // The list above may not grow stale.
 TEST(OnnxRoundTrip, WhatIsNotExportedSaysSo) {
   const test::TemporaryFolder folder;

@@ -14,6 +14,7 @@
 #include "weft/ops/control.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft::frozen_test {
 namespace {
@@ -229,6 +230,35 @@ TEST(Frozen, WeightsOfAllStepsAndPlansArePackedOnce) {
   const auto held = live_bytes() - before;
   EXPECT_GE(held, copy);  // it is packed
   EXPECT_LT(held, 2 * copy);
+}
+
+// The number of examples is told by a run alone, also where no operand has it.
+TEST(Frozen, WhatHasSymbolsIsComputedInEachRun) {
+  const Dim n = symbol("N");
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter({DType::kF32, {n, 3}}, "x");
+  const Value w = builder.parameter({DType::kF32, {7, 3}}, "w");
+  const Value b = builder.parameter({DType::kF32, {3}}, "b");
+  const Function function = builder.build([&] {
+    const Value count = element_count({n}, DType::kI64);
+    return std::vector<Value>{x + gather(w, reshape(count, {1})),
+                              gather(w, iota(n)), broadcast_to(b, {n, 3}),
+                              full({DType::kF32, {n, 3}}, 2) * b};
+  });
+  std::vector<Tensor> arguments = {numbers({DType::kF32, {2, 3}}, 1.3f),
+                                   numbers({DType::kF32, {7, 3}}, 2.3f),
+                                   numbers({DType::kF32, {3}}, 3.3f)};
+  Executable plain(function);
+  Executable frozen(function,
+                    {.frozen = {{1, arguments[1]}, {2, arguments[2]}}});
+  for (const Dim rows : {2, 4}) {
+    arguments[0] = numbers({DType::kF32, {rows, 3}}, 1.3f);
+    const auto expected = plain.run(arguments);
+    const auto results = frozen.run(arguments);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      EXPECT_TRUE(identical(results[i], expected[i])) << i;
+    }
+  }
 }
 
 TEST(Frozen, FunctionsThatLoopTakeThemToo) {

@@ -9,9 +9,25 @@
 namespace weft {
 namespace {
 
-bool may_be_frozen(const OpDef& op) {
+// Whether what a node computes depends on sizes that only a run tells: as an
+// operand, or as an attribute alone.
+bool depends_on_sizes(const Function& function, const Node& node) {
+  return std::ranges::any_of(node.attributes,
+                             [](const Attributes::Entry& each) {
+                               const auto* shape =
+                                   std::get_if<Shape>(&each.second);
+                               return shape != nullptr && !shape->is_static();
+                             }) ||
+         std::ranges::any_of(node.outputs, [&](ValueId id) {
+           return !function.type(id).shape.is_static();
+         });
+}
+
+bool may_be_frozen(const Function& function, const Node& node) {
+  const OpDef& op = *node.op;
   return !op.has(kRandom) && !op.has(kCollective) && !op.has(kControl) &&
-         !op.has(kHost) && !leaves_activation(op);
+         !op.has(kHost) && !leaves_activation(op) &&
+         !depends_on_sizes(function, node);
 }
 
 }  // namespace
@@ -26,7 +42,7 @@ std::vector<bool> frozen_values(const Function& function,
   }
   for (const Node& node : function.nodes()) {
     bool is_any = false;
-    bool are_all = may_be_frozen(*node.op);
+    bool are_all = may_be_frozen(function, node);
     for (const ValueId id : node.inputs) {
       const auto at = static_cast<std::size_t>(id);
       is_any = is_any || frozen[at];
@@ -83,7 +99,7 @@ FrozenParts split_frozen(const Function& function,
                               return preparation[id] >= 0 &&
                                      !is_frozen_value(id);
                             }) &&
-        may_be_frozen(*node.op)) {
+        may_be_frozen(function, node)) {
       preparation.add_node(node);
     }
   }

@@ -12,8 +12,8 @@ namespace weft {
 
 // Whether each value depends on at least one frozen parameter and on nothing
 // that changes. `is_frozen` has an entry for each parameter. What draws
-// numbers, meets other ranks, branches or runs code of the host is never
-// frozen.
+// numbers, meets other ranks, branches, runs code of the host or depends on
+// sizes that have symbols is never frozen.
 std::vector<bool> frozen_values(const Function& function,
                                 const std::vector<bool>& is_frozen);
 

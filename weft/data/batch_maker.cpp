@@ -105,11 +105,13 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
   }
   // A data set smaller than a batch needs no larger buffers.
   const std::int64_t whole = std::min(options_.batch, dataset_->size());
-  const auto [first, last] = part_of(whole, options_.shard);
-  // A worker that never gets an example still builds the model for one. Batches
-  // that examples join by chance are dealt out in other ways each time.
-  const std::int64_t most = poisson_ ? poisson_->most_rows(options_.shard.ranks)
-                                     : std::max<std::int64_t>(last - first, 1);
+  const int ranks = options_.shard.ranks;
+  // A short batch may leave a worker one row more than a full one does, and
+  // some worker has as many of a full one. A worker that never gets an example
+  // still builds the model for one. Batches that examples join by chance are
+  // dealt out in other ways each time.
+  const std::int64_t most =
+      poisson_ ? poisson_->most_rows(ranks) : (whole + ranks - 1) / ranks;
   rows_.reserve(static_cast<std::size_t>(whole));
   for (const auto& feature : dataset_->features()) {
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};

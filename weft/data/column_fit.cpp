@@ -62,7 +62,9 @@ void ColumnFit::look(const Records& records, std::size_t row) {
   if (!may_be_names || numbers_ > 0 || names_.size() > kMostCategories) return;
   NumberText memory;
   const std::string_view field = records.text(row, place_, memory);
-  if (names_.find(field) == names_.end()) names_.emplace(field);
+  if (names_.find(field) != names_.end()) return;
+  check_name(field, records.place(row));
+  names_.emplace(field);
 }
 
 void ColumnFit::decide(const std::string& where) {

@@ -119,7 +119,10 @@ void CsvReader::fail(std::size_t line, const std::string& reason) const {
 
 bool parse_number(std::string_view text, double& value) {
   // from_chars() knows no plus, and files do.
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return false;
+  }
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   // from_chars() reads "inf" and "nan" too, which would spoil training.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/utf8.h"
 #include "weft/data/table.h"
 
 namespace weft {
@@ -18,23 +19,36 @@ Error damaged(std::string_view where, std::string_view what) {
   return {ErrorCode::kDataLoss, where, "damaged description of data: {}", what};
 }
 
+// A text; its bytes where it is no UTF-8, which JSON has not: the path of data
+// may be none, and a single byte of a text that is read byte by byte.
+Json json_of(const std::string& text) {
+  if (is_utf8(text)) return text;
+  return std::vector<std::uint8_t>(text.begin(), text.end());
+}
+
+Json json_of(const std::vector<std::string>& texts) {
+  Json json = Json::array();
+  for (const std::string& text : texts) json.push_back(json_of(text));
+  return json;
+}
+
 Json json_of(const Feature& feature) {
   const auto dims = feature.type.shape.dims();
-  return {{"name", feature.name},
+  return {{"name", json_of(feature.name)},
           {"dtype", to_string(feature.type.dtype)},
           {"dims", std::vector<Dim>(dims.begin(), dims.end())},
           {"varying", feature.varying}};
 }
 
 Json json_of(const TableColumn& column) {
-  return {{"name", column.name},
+  return {{"name", json_of(column.name)},
           {"is_category", column.is_category},
           {"is_by_content", column.is_by_content},
           {"missing", column.mean},
           {"mean", column.scale.mean},
           {"std", column.scale.std},
           {"has_indicator", column.has_indicator},
-          {"categories", column.categories}};
+          {"categories", json_of(column.categories)}};
 }
 
 Json json_of(const TableSchema& table) {
@@ -43,8 +57,8 @@ Json json_of(const TableSchema& table) {
     columns.push_back(json_of(column));
   }
   return {{"columns", columns},
-          {"others", table.columns.others()},
-          {"labels", table.label_columns}};
+          {"others", json_of(table.columns.others())},
+          {"labels", json_of(table.label_columns)}};
 }
 
 // Reads one text, and says where it is when something is wrong.
@@ -54,7 +68,7 @@ class DescriptionReader {
 
   Feature feature(const Json& json) const {
     Feature feature;
-    feature.name = json.at("name");
+    feature.name = text(json.at("name"));
     const auto dtype =
         dtype_from_string(json.at("dtype").get_ref<const std::string&>());
     if (!dtype) throw damaged(where_, "a feature of no dtype");
@@ -111,13 +125,33 @@ class DescriptionReader {
     for (const Json& each : json.at("columns")) {
       columns.push_back(column(each));
     }
-    TableSchema schema{TableColumns(std::move(columns), json.at("others")),
-                       json.at("labels")};
+    TableSchema schema{
+        TableColumns(std::move(columns), texts(json.at("others"))),
+        texts(json.at("labels"))};
     if (schema.label_columns.empty() || row.type.dtype != DType::kF32 ||
         row.type.shape != Shape{schema.columns.width()}) {
       throw damaged(where_, "the columns do not make such rows");
     }
     return std::make_shared<const TableSchema>(std::move(schema));
+  }
+
+  // As json_of() wrote it.
+  std::string text(const Json& json) const {
+    if (!json.is_array()) return json;
+    std::string bytes;
+    for (const Json& byte : json) {
+      const std::int64_t value = whole(byte);
+      if (value < 0 || value > 255) throw damaged(where_, "no byte of a text");
+      bytes += static_cast<char>(value);
+    }
+    return bytes;
+  }
+
+  std::vector<std::string> texts(const Json& json) const {
+    if (!json.is_array()) throw damaged(where_, "no list of texts");
+    std::vector<std::string> texts;
+    for (const Json& each : json) texts.push_back(text(each));
+    return texts;
   }
 
   std::vector<std::int64_t> counts(const Json& json) const {
@@ -147,13 +181,13 @@ class DescriptionReader {
   }
 
   TableColumn column(const Json& json) const {
-    TableColumn column{.name = json.at("name"),
+    TableColumn column{.name = text(json.at("name")),
                        .is_category = json.at("is_category"),
                        .is_by_content = json.at("is_by_content"),
                        .mean = json.at("missing"),
                        .scale = number_scale(json),
                        .has_indicator = json.at("has_indicator"),
-                       .categories = json.at("categories")};
+                       .categories = texts(json.at("categories"))};
     check_scale(column.mean, 1);
     // A value is looked up among sorted ones.
     if (!std::ranges::is_sorted(column.categories)) {
@@ -173,7 +207,7 @@ class StoredDescription final : public DataDescription {
                   "another format of descriptions than {}", kFormat);
     }
     const DescriptionReader reader(where);
-    name_ = json.at("name");
+    name_ = reader.text(json.at("name"));
     const Json& features = json.at("features");
     if (!features.is_array() || features.empty() ||
         features.size() > kMostFeatures) {
@@ -182,8 +216,8 @@ class StoredDescription final : public DataDescription {
     for (const Json& each : features) {
       features_.push_back(reader.feature(each));
     }
-    classes_ = json.at("classes");
-    words_ = json.at("words");
+    classes_ = reader.texts(json.at("classes"));
+    words_ = reader.texts(json.at("words"));
     pixel_scale_ = reader.pixel_scale(json.at("pixel_scale"), features_);
     target_scale_ = reader.number_scale(json.at("target_scale"));
     category_counts_ = reader.counts(json.at("category_counts"));
@@ -203,10 +237,10 @@ std::string to_json(const DataDescription& data) {
   }
   const Json json{
       {"format", kFormat},
-      {"name", data.name()},
+      {"name", json_of(data.name())},
       {"features", features},
-      {"classes", data.classes()},
-      {"words", data.words()},
+      {"classes", json_of(data.classes())},
+      {"words", json_of(data.words())},
       {"pixel_scale",
        {{"mean", data.pixel_scale().mean}, {"std", data.pixel_scale().std}}},
       {"target_scale",
@@ -214,8 +248,7 @@ std::string to_json(const DataDescription& data) {
       {"category_counts", data.category_counts()},
       {"lanes", data.lanes()},
       {"table", data.table() ? json_of(*data.table()) : Json()}};
-  // Names come from files and may hold bytes that are no UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump();
 }
 
 std::unique_ptr<const DataDescription> parse_description(

@@ -18,8 +18,7 @@ std::string quoted_field(const std::string& text) {
   std::string field = "\"";
   for (const char c : text) {
     if (c == '"') field += '"';
-    // A record stays on the line that it came from.
-    field += c == '\n' || c == '\r' ? ' ' : c;
+    field += c;
   }
   return field + '"';
 }
@@ -35,6 +34,7 @@ class JsonTable {
   void add(std::string_view line, std::size_t number) {
     number_ = number;
     std::vector<std::string>& record = records_.emplace_back();
+    lines_.push_back(number);
     const Json json = parsed(line);
     if (!json.is_object()) throw damaged("is no object");
     for (const auto& [name, value] : json.items()) {
@@ -45,7 +45,7 @@ class JsonTable {
   }
 
   JsonLines take() && {
-    JsonLines table{std::move(names_), {}};
+    JsonLines table{std::move(names_), {}, std::move(lines_)};
     for (std::vector<std::string>& record : records_) {
       record.resize(table.names.size());
       for (std::size_t i = 0; i < record.size(); ++i) {
@@ -95,7 +95,12 @@ class JsonTable {
 
   std::string field_of(const std::string& name, const Json& value) const {
     if (value.is_null()) return "";
-    if (value.is_string()) return quoted_field(value.get<std::string>());
+    if (value.is_string()) {
+      const auto& text = value.get_ref<const std::string&>();
+      // Messages of whoever reads the records would name another line.
+      if (text.find('\0') != text.npos) throw damaged("has a zero byte");
+      return quoted_field(text);
+    }
     if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
     if (value.is_number()) return value.dump();
     throw damaged(
@@ -109,6 +114,7 @@ class JsonTable {
   bool is_closed_;
   std::map<std::string, std::size_t, std::less<>> places_;
   std::vector<std::vector<std::string>> records_;
+  std::vector<std::size_t> lines_;
   std::size_t number_ = 0;
 };
 

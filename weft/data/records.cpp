@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "weft/base/utf8.h"
 #include "weft/data/csv.h"
 
 namespace weft {
@@ -22,6 +23,16 @@ std::string_view without_lines(std::string_view text, std::size_t lines) {
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
   return text;
+}
+
+// Messages are texts: what is none is shown by its bytes.
+std::string in_ascii(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return result;
 }
 
 }  // namespace
@@ -49,7 +60,8 @@ Records::Records(std::string_view text, std::string where,
     }
     if (places_.empty()) place_columns({});
     views.assign(fields.begin(), fields.end());
-    add(views, reader.line());
+    add(views,
+        format.lines.empty() ? reader.line() : format.lines.at(lines_.size()));
   }
 }
 
@@ -88,6 +100,7 @@ void Records::take_names(const std::vector<std::string>& fields,
   std::set<std::string_view> seen;
   // Columns are told by name, which two of them would make ambiguous.
   for (const std::string& name : names_) {
+    check_name(name, place);
     if (seen.insert(name).second) continue;
     throw Error(ErrorCode::kDataLoss, place, "two columns are called '{}'",
                 name);
@@ -154,6 +167,13 @@ std::size_t column_in(const std::vector<std::string>& names,
 
 std::string Records::place(std::size_t row) const {
   return fmt::format("{}:{}", where_, lines_[row]);
+}
+
+void check_name(std::string_view name, const std::string& place) {
+  if (is_utf8(name)) return;
+  throw Error(ErrorCode::kDataLoss, place, "the name '{}' is no UTF-8",
+              in_ascii(shown(name)))
+      .hint("convert the file: iconv -f LATIN1 -t UTF-8");
 }
 
 bool is_missing(std::string_view field) {

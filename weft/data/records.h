@@ -23,13 +23,15 @@ struct RecordsFormat {
   bool has_header = false;
   std::size_t skipped_lines = 0;  // before the first record
   std::size_t first_line = 1;     // of the text, where it is a part of a file
+  // Where each record stands, if the text was made of another one.
+  std::vector<std::size_t> lines = {};
 };
 
 class Records {
  public:
   // Throws Error(kDataLoss) with `where` and the line as CsvReader does, for
-  // two columns of one name, and for other numbers of columns than there are
-  // names.
+  // two columns of one name, for a name that is no UTF-8, and for other numbers
+  // of columns than there are names.
   Records(std::string_view text, std::string where,
           const RecordsFormat& format = {});
 
@@ -94,6 +96,10 @@ std::size_t column_in(const std::vector<std::string>& names,
 // Whether a field says that a value is not known: "", "?", "NA", "N/A", "NaN",
 // "nan", "null".
 bool is_missing(std::string_view field);
+
+// Throws Error(kDataLoss) with the place for the name of a column, a category
+// or a class that is no UTF-8: files that keep names could not have it.
+void check_name(std::string_view name, const std::string& place);
 
 // So much of a field as a message shows.
 inline std::string_view shown(std::string_view field) {

@@ -43,6 +43,39 @@ class LabelLook {
   double count_ = 0;
 };
 
+// Numbers of classes by what a label says.
+class ClassNumbers {
+ public:
+  ClassNumbers(const std::vector<std::string>& classes, bool are_numbered)
+      : count_(static_cast<double>(classes.size())),
+        are_numbered_(are_numbered) {
+    if (are_numbered) return;
+    // A class has the number of its place. A search for each row would take
+    // long with thousands of classes.
+    for (const std::string& name : classes) {
+      places_.emplace(name, static_cast<std::int32_t>(places_.size()));
+    }
+  }
+
+  // -1 for a label that is none of the classes.
+  std::int32_t of(std::string_view label) const {
+    if (are_numbered_) {
+      // "1", "+1", "01" and "1.0" are one class, as they are one number.
+      double value = 0;
+      const bool is_class = parse_number(label, value) && value >= 0 &&
+                            value < count_ && value == std::floor(value);
+      return is_class ? static_cast<std::int32_t>(value) : -1;
+    }
+    const auto found = places_.find(label);
+    return found == places_.end() ? -1 : found->second;
+  }
+
+ private:
+  double count_;
+  bool are_numbered_;
+  std::unordered_map<std::string_view, std::int32_t> places_;
+};
+
 }  // namespace
 
 TableLabels::TableLabels(const RecordPieces& records, RowFilter training,
@@ -145,7 +178,9 @@ std::vector<std::string> TableLabels::distinct(const RecordPieces& records,
   records.each(nullptr, places_, [&](const Records& piece, std::size_t row) {
     NumberText memory;
     const std::string_view label = text(piece, row, place, memory);
-    if (found.find(label) == found.end()) found.emplace(label);
+    if (found.find(label) != found.end()) return;
+    check_name(label, piece.place(row));
+    found.emplace(label);
   });
   return {found.begin(), found.end()};
 }
@@ -169,6 +204,7 @@ void TableLabels::fit_one(const RecordPieces& records, RowFilter training,
       (!is_named(options.numbers) && !look.are_numbers())) {
     classes_ = distinct(records, places_[0]);
   } else if (!is_named(options.numbers) && largest >= 0) {
+    are_numbered_ = true;
     for (int label = 0; label <= static_cast<int>(largest); ++label) {
       classes_.push_back(std::to_string(label));
     }
@@ -212,14 +248,7 @@ TableLabels::Values TableLabels::read(const Records& records) const {
   for (std::size_t i = 0; records.has_header() && i < places.size(); ++i) {
     places[i] = records.column(columns_[i]);
   }
-  // A search for each row would take long with thousands of classes.
-  std::unordered_map<std::string_view, std::int32_t> numbers;
-  if (kind_ == Kind::kClass) {
-    // A class has the number of its place.
-    for (const std::string& name : classes_) {
-      numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
-    }
-  }
+  const ClassNumbers numbers(classes_, are_numbered_);
   for (std::size_t row = 0; row < records.rows(); ++row) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (kind_ == Kind::kNumber) {
@@ -230,9 +259,8 @@ TableLabels::Values TableLabels::read(const Records& records) const {
       const std::string_view label = text(records, row, places[i], memory);
       if (kind_ == Kind::kSeveral) {
         values.numbers.push_back(label == positive_[i] ? 1.0f : 0.0f);
-      } else if (const auto found = numbers.find(label);
-                 found != numbers.end()) {
-        values.classes.push_back(found->second);
+      } else if (const std::int32_t number = numbers.of(label); number >= 0) {
+        values.classes.push_back(number);
       } else {
         throw Error(ErrorCode::kDataLoss, records.place(row),
                     "label '{}' does not occur in the training part",

@@ -65,6 +65,8 @@ class TableLabels {
   // What each of several label columns says where its label is given.
   std::vector<std::string> positive_;
   std::vector<std::string> classes_;
+  // The classes are 0, 1, 2 …, however a file writes these numbers.
+  bool are_numbered_ = false;
   NumberScale scale_;
 };
 

@@ -31,13 +31,27 @@ class TarReader {
     check_start();
     // An archive ends with zeros, or with the file.
     while (at_ + kBlock <= archive_.size() && !is_zero()) read_member();
-    if (at_ < archive_.size() && archive_.size() - at_ < kBlock) {
-      throw damaged("a header of fewer than 512 bytes");
-    }
+    check_end();
     return std::move(members_);
   }
 
  private:
+  // Members behind a block of zeros, as in archives that were put one behind
+  // the other, would be left out.
+  void check_end() {
+    if (archive_.size() - at_ >= kBlock) {
+      const ByteSpan rest = archive_.subspan(at_);
+      const auto other = std::ranges::find_if(
+          rest, [](std::uint8_t byte) { return byte != 0; });
+      if (other == rest.end()) return;
+      at_ += static_cast<std::size_t>(other - rest.begin());
+      throw damaged("more than zeros behind the archive's end");
+    }
+    if (at_ < archive_.size()) {
+      throw damaged("a header of fewer than 512 bytes");
+    }
+  }
+
   Error damaged(std::string_view what) const {
     return {ErrorCode::kDataLoss, where_, "byte {}: {}", at_, what};
   }

@@ -129,8 +129,8 @@ Vocabulary Vocabulary::build(std::string_view text, std::string_view where) {
 Vocabulary::Vocabulary(std::vector<std::string> words)
     : words_(std::move(words)) {
   // A word that is listed twice keeps its first number.
-  for (const std::string& word : words_) {
-    numbers_.emplace(word, static_cast<std::int32_t>(numbers_.size()));
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    numbers_.emplace(words_[i], static_cast<std::int32_t>(i));
   }
 }
 

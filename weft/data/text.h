@@ -35,7 +35,7 @@ class Vocabulary {
   // Throws Error(kDataLoss) naming `where` and the byte for a zero byte, or
   // when there is no word at all.
   static Vocabulary build(std::string_view text, std::string_view where);
-  // Numbers words that differ in the order in which they stand.
+  // Numbers words by their places; of equal ones the first counts.
   explicit Vocabulary(std::vector<std::string> words);
 
   const std::vector<std::string>& words() const { return words_; }

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "weft/base/utf8.h"
+
 namespace weft {
 namespace {
 
@@ -62,6 +64,11 @@ void check_names(std::span<const NamedTensor> tensors) {
     if (!names.insert(name).second) {
       throw Error(ErrorCode::kInvalidArgument, "safetensors",
                   "the name '{}' cannot be used, or is used twice", name);
+    }
+    // Readers would find another name, or two of one.
+    if (!is_utf8(name)) {
+      throw Error(ErrorCode::kInvalidArgument, "safetensors",
+                  "the name '{}' is no UTF-8", name);
     }
     WEFT_CHECK(tensor.is_defined(), "tensor '{}' holds nothing", name);
   }
@@ -140,8 +147,8 @@ void write_safetensors(const std::filesystem::path& path,
     offset = end;
   }
   std::string text =
-      // Names come from programs and may hold bytes that are no UTF-8, for
-      // which nlohmann would throw.
+      // Metadata may hold bytes that are no UTF-8, for which nlohmann would
+      // throw.
       header.dump(-1, ' ', false, Json::error_handler_t::replace);
   // Blanks up to the alignment of the widest element.
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -88,8 +88,8 @@ class SafetensorsFile {
 };
 
 // Writes the tensors atomically: widest dtypes first, so that every tensor is
-// aligned. Names must differ, and none may be "__metadata__".
-// Throws as AtomicFile does.
+// aligned. Names are UTF-8 and must differ, and none may be "__metadata__".
+// Throws Error(kInvalidArgument) for others, and as AtomicFile does.
 void write_safetensors(const std::filesystem::path& path,
                        std::span<const NamedTensor> tensors,
                        const TextMetadata& metadata = {});

@@ -18,7 +18,8 @@ Records read_records(const std::filesystem::path& path) {
     return records_from_csv(text, path.string());
   }
   const JsonLines lines = read_json_lines(text, path.string());
-  return {lines.csv, path.string(), {.names = lines.names}};
+  return {
+      lines.csv, path.string(), {.names = lines.names, .lines = lines.lines}};
 }
 
 Records records_from_csv(std::string_view text, std::string where) {

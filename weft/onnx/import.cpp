@@ -115,6 +115,27 @@ void check_names(const Named& named, const std::vector<const ValueProto*>& all,
   }
 }
 
+// What is given in the place of an input must be what a caller could give.
+void check_fixed(const ValueProto& input, const Tensor& value,
+                 const OnnxImportOptions& options, std::string_view where) {
+  OnnxImportOptions shapes = options;
+  // An input of any number of axes has no shape to compare with.
+  if (!input.dims) {
+    shapes.shapes.emplace(std::string(input.name), value.shape());
+  }
+  const TensorType wanted = type_of(input, shapes, where);
+  const TensorType& type = value.type();
+  bool fits =
+      type.dtype == wanted.dtype && type.shape.rank() == wanted.shape.rank();
+  for (int i = 0; fits && i < type.shape.rank(); ++i) {
+    fits = is_symbolic(wanted.shape[i]) || wanted.shape[i] == type.shape[i];
+  }
+  if (fits) return;
+  throw Error(ErrorCode::kInvalidArgument, where,
+              "input '{}' is {}, and is fixed to {}", input.name,
+              to_string(wanted), to_string(type));
+}
+
 std::string word_of(std::string_view name) {
   std::string word;
   for (const char c : name) {
@@ -195,6 +216,7 @@ GraphFunctionRef import_onnx(const std::filesystem::path& path,
   for (const ValueProto* input : inputs) {
     const auto fixed = options.fixed.find(input->name);
     if (fixed != options.fixed.end()) {
+      check_fixed(*input, fixed->second, options, where);
       arguments.push_back(Value(fixed->second));
     } else {
       arguments.push_back(trace.parameter(type_of(*input, options, where),

@@ -8,9 +8,6 @@
 namespace weft::onnx {
 namespace {
 
-// More would be a function that calls itself, which ONNX does not allow.
-constexpr int kMostDepth = 64;
-
 // A value depends on something that could not be imported, which has been
 // written down.
 struct FailedBefore {};
@@ -147,6 +144,7 @@ Importer::Importer(const ModelProto& model, std::string_view where,
     : model_(model),
       where_(where),
       files_(files),
+      functions_(model),
       opsets_(versions_of(model.opsets)) {}
 
 Tensor Importer::tensor_of(const TensorProto& proto) {
@@ -260,15 +258,6 @@ void Importer::fail(const NodeProto& node, Names& names, std::string reason) {
                        std::move(reason)});
 }
 
-const FunctionProto* Importer::function_of(const NodeProto& node) const {
-  for (const FunctionProto& function : model_.functions) {
-    if (function.name == node.op && function.domain == node.domain) {
-      return &function;
-    }
-  }
-  return nullptr;
-}
-
 void Importer::run_node(const NodeProto& proto, Names& names) {
   std::vector<OnnxValue> operands;
   bool is_known = !runs_graphs(proto);
@@ -290,7 +279,7 @@ void Importer::run_node(const NodeProto& proto, Names& names) {
   const std::int64_t version = opset == opsets_.end() ? 1 : opset->second;
   OnnxNode node(*this, proto, names, version, std::move(operands));
   try {
-    if (const FunctionProto* function = function_of(proto)) {
+    if (const FunctionProto* function = functions_.find(proto)) {
       call_function(*function, node, proto);
     } else if (const OnnxOpDef* def =
                    onnx_registry().find(proto.domain, proto.op, version)) {
@@ -337,11 +326,7 @@ void Importer::import_node(const OnnxOpDef& def, OnnxNode& node,
 
 void Importer::call_function(const FunctionProto& function, OnnxNode& node,
                              const NodeProto& proto) {
-  if (depth_ == kMostDepth) {
-    throw node.unsupported("functions call each other more than {} deep",
-                           kMostDepth);
-  }
-  const Restored depth(depth_, depth_ + 1);
+  functions_.check(function);
   Names names;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     // Operands that a call leaves out have no name within either.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/onnx/called_functions.h"
 #include "weft/onnx/node.h"
 #include "weft/onnx/tensors.h"
 
@@ -52,15 +53,14 @@ class Importer {
   void load(std::string_view name, Names& names);
   void call_function(const FunctionProto& function, OnnxNode& node,
                      const NodeProto& proto);
-  const FunctionProto* function_of(const NodeProto& node) const;
   void fail(const NodeProto& node, Names& names, std::string reason);
 
   const ModelProto& model_;
   std::string_view where_;
   ExternalFiles& files_;
+  CalledFunctions functions_;
   Opsets opsets_;  // of what is being imported
   Context* context_ = nullptr;
-  int depth_ = 0;  // of functions that call functions
   std::vector<Failure> failures_;
   std::map<const void*, std::string> tensor_names_;
 };

@@ -1,5 +1,8 @@
 #include "weft/onnx/model_writer.h"
 
+#include <fmt/format.h>
+
+#include "weft/base/checksum.h"
 #include "weft/base/version.h"
 #include "weft/onnx/model.h"
 #include "weft/tensor/symbol.h"
@@ -137,9 +140,46 @@ void write_with_tensors(AtomicFile& file, const WrittenModel& model) {
   }
 }
 
+// The data of another content has another name, so that a model finds its own
+// for as long as it stands there.
+std::string data_name(const std::filesystem::path& path,
+                      const WrittenModel& model) {
+  std::vector<std::uint64_t> sums;
+  for (const auto& [name, tensor] : model.tensors) {
+    sums.push_back(checksum(
+        {static_cast<const std::uint8_t*>(tensor.raw()), tensor.bytes()}));
+    sums.push_back(tensor.bytes());
+  }
+  const std::uint64_t all =
+      checksum({reinterpret_cast<const std::uint8_t*>(sums.data()),
+                sums.size() * sizeof(std::uint64_t)});
+  return fmt::format("{}.{:016x}.data", path.filename().string(), all);
+}
+
+// Data that models wrote which stood at `path` before; the one there now reads
+// `data`, or none where that is empty.
+void remove_old_data(const std::filesystem::path& path,
+                     const std::string& data) {
+  const std::string start = path.filename().string() + ".";
+  std::error_code ignored;
+  std::filesystem::directory_iterator files(
+      path.has_parent_path() ? path.parent_path() : ".", ignored);
+  for (; files != std::filesystem::directory_iterator();
+       files.increment(ignored)) {
+    const std::string name = files->path().filename().string();
+    const bool is_data =
+        name.size() == start.size() + 16 + 5 && name.starts_with(start) &&
+        name.ends_with(".data") &&
+        name.find_first_not_of("0123456789abcdef", start.size()) ==
+            start.size() + 16;
+    // What cannot be removed harms nobody.
+    if (is_data && name != data)
+      std::filesystem::remove(files->path(), ignored);
+  }
+}
+
 void write_beside(const std::filesystem::path& path, AtomicFile& file,
-                  const WrittenModel& model) {
-  const std::string data = path.filename().string() + ".data";
+                  const WrittenModel& model, const std::string& data) {
   AtomicFile tensors(path.parent_path() / data);
   WireWriter graph = model.graph;
   std::size_t at = 0;
@@ -215,12 +255,15 @@ void write_model(const std::filesystem::path& path, const WrittenModel& model,
   std::size_t bytes = 0;
   for (const auto& [name, tensor] : model.tensors) bytes += tensor.bytes();
   AtomicFile file(path);
+  std::string data;
   if (beside || bytes > kMostInFile) {
-    write_beside(path, file, model);
+    data = data_name(path, model);
+    write_beside(path, file, model, data);
   } else {
     write_with_tensors(file, model);
   }
   file.commit();
+  remove_old_data(path, data);
 }
 
 }  // namespace weft::onnx

@@ -56,7 +56,9 @@ struct WrittenModel {
 };
 
 // Writes the file atomically, tensors one after another; `beside`, or where
-// they are too large for a file of this format, 2 GB, in "NAME.data" beside it.
+// they are too large for a file of this format, 2 GB, in "NAME.CHECKSUM.data"
+// beside it: whoever reads the model finds the data that it was written with.
+// Data that was written for a model of this name before is removed at the end.
 // Throws as AtomicFile does.
 void write_model(const std::filesystem::path& path, const WrittenModel& model,
                  bool beside = false);

@@ -11,9 +11,17 @@
 
 namespace weft::onnx {
 
+ActivationNumbers::ActivationNumbers(const OnnxNode& node)
+    : alphas_(node.reals("activation_alpha")),
+      betas_(node.reals("activation_beta")) {}
+
+double ActivationNumbers::next(const std::vector<float>& list,
+                               std::size_t& place, double otherwise) {
+  return place < list.size() ? list[place++] : otherwise;
+}
+
 Activation activation_named(const OnnxNode& node, std::string name,
-                            std::optional<double> alpha,
-                            std::optional<double> beta) {
+                            ActivationNumbers& numbers) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) {
     return static_cast<char>(std::tolower(c));
   });
@@ -21,22 +29,22 @@ Activation activation_named(const OnnxNode& node, std::string name,
   if (name == "tanh") return [](const Value& x) { return tanh(x); };
   if (name == "relu") return [](const Value& x) { return relu(x); };
   if (name == "affine") {
-    return [a = alpha.value_or(1), b = beta.value_or(0)](const Value& x) {
+    return [a = numbers.alpha(1), b = numbers.beta(0)](const Value& x) {
       return x * a + b;
     };
   }
   if (name == "leakyrelu") {
-    return [a = alpha.value_or(0.01)](const Value& x) {
+    return [a = numbers.alpha(0.01)](const Value& x) {
       return where(less(x, scalar_like(x, 0)), x * a, x);
     };
   }
   if (name == "hardsigmoid") {
-    return [a = alpha.value_or(0.2), b = beta.value_or(0.5)](const Value& x) {
+    return [a = numbers.alpha(0.2), b = numbers.beta(0.5)](const Value& x) {
       return clamp(x * a + b, 0, 1);
     };
   }
   if (name == "scaledtanh") {
-    return [a = alpha.value_or(1), b = beta.value_or(1)](const Value& x) {
+    return [a = numbers.alpha(1), b = numbers.beta(1)](const Value& x) {
       return tanh(x * b) * a;
     };
   }
@@ -46,7 +54,7 @@ Activation activation_named(const OnnxNode& node, std::string name,
     return [](const Value& x) { return relu(x) + log1p(exp(negate(abs(x)))); };
   }
   if (name == "elu") {
-    return [a = alpha.value_or(1)](const Value& x) {
+    return [a = numbers.alpha(1)](const Value& x) {
       return where(greater(x, scalar_like(x, 0)), x, expm1(x) * a);
     };
   }

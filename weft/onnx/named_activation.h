@@ -4,8 +4,8 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/onnx/node.h"
 
@@ -13,10 +13,29 @@ namespace weft::onnx {
 
 using Activation = std::function<Value(const Value&)>;
 
-// With alpha and beta, where it has them; left out, they are ONNX's defaults.
-// Throws Error(kUnsupported) for another name, naming the node.
+// The alphas and betas of a node's activations, which are listed for those
+// that have some, in the order of the activations.
+class ActivationNumbers {
+ public:
+  explicit ActivationNumbers(const OnnxNode& node);
+
+  // The next ones; ONNX's defaults where the list has ended.
+  double alpha(double otherwise) { return next(alphas_, alpha_, otherwise); }
+  double beta(double otherwise) { return next(betas_, beta_, otherwise); }
+
+ private:
+  static double next(const std::vector<float>& list, std::size_t& place,
+                     double otherwise);
+
+  std::vector<float> alphas_;
+  std::vector<float> betas_;
+  std::size_t alpha_ = 0;
+  std::size_t beta_ = 0;
+};
+
+// Takes from `numbers` what the activation has. Throws Error(kUnsupported) for
+// another name, naming the node.
 Activation activation_named(const OnnxNode& node, std::string name,
-                            std::optional<double> alpha,
-                            std::optional<double> beta);
+                            ActivationNumbers& numbers);
 
 }  // namespace weft::onnx

@@ -40,16 +40,17 @@ GraphFunctionRef import_onnx(const std::filesystem::path& path,
                              const OnnxImportOptions& options = {});
 
 struct OnnxExportOptions {
-  // Weights in a file of their own, PATH.data, whatever their size.
+  // Weights in a file of their own, PATH.CHECKSUM.data, whatever their size.
   bool external_data = false;
 };
 
 // The function as a model of ONNX, opset 23. Arguments and results keep their
 // order and shapes; results are called result0, result1, …. Weights are those
 // that the function has now. What is too large for one file, 1 GB of weights,
-// lies in PATH.data beside it. Throws Error(kUnsupported) that names each node
-// that ONNX cannot express, and why; for a function that assigns variables or
-// draws random numbers; and as AtomicFile does.
+// lies in PATH.CHECKSUM.data beside it; that of a model which stood at `path`
+// before is removed. Throws Error(kUnsupported) that names each node that ONNX
+// cannot express, and why; for a function that assigns variables or draws
+// random numbers; and as AtomicFile does.
 void export_onnx(const std::filesystem::path& path,
                  const GraphFunction& function,
                  const OnnxExportOptions& options = {});

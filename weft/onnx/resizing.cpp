@@ -17,7 +17,7 @@ double resize_source(const ResizeAxis& axis, std::int64_t place) {
     return to == 1 ? 0 : x * (from - 1) / (to - 1);
   }
   if (axis.coordinates == "pytorch_half_pixel") {
-    return to == 1 ? -0.5 : (x + 0.5) / axis.scale - 0.5;
+    return axis.to == 1 ? 0 : (x + 0.5) / axis.scale - 0.5;
   }
   if (axis.coordinates == "half_pixel_symmetric") {
     const double adjustment = static_cast<double>(axis.to) / to;
@@ -25,8 +25,9 @@ double resize_source(const ResizeAxis& axis, std::int64_t place) {
   }
   if (axis.coordinates == "tf_crop_and_resize") {
     const auto [begin, end] = axis.region;
-    const double inner = to == 1 ? (end - begin) * (from - 1) / 2
-                                 : x * (end - begin) * (from - 1) / (to - 1);
+    const double inner = axis.to == 1
+                             ? (end - begin) * (from - 1) / 2
+                             : x * (end - begin) * (from - 1) / (to - 1);
     return inner + begin * (from - 1);
   }
   throw Error(ErrorCode::kDataLoss, "Resize", "there are no coordinates '{}'",

@@ -155,6 +155,10 @@ Value OnnxValue::plain() const {
 Value OnnxValue::last() const {
   if (state_->last.is_defined()) return state_->last;
   const Value source = plain();
+  if (source.shape().rank() < 2) {
+    throw Error(ErrorCode::kDataLoss, "", "no channels in {}",
+                to_string(source.shape()));
+  }
   Value made = reordered(source, to_channels_last(source.shape().rank()));
   if (is_at_home(source) && state_->plain.is_defined()) state_->last = made;
   return made;

@@ -61,7 +61,7 @@ class OnnxValue {
   int rank() const { return type().shape.rank(); }
 
   // In ONNX's order, and with channels last. Both may add ops to the current
-  // context.
+  // context. last() throws Error(kDataLoss) for less than two axes.
   Value plain() const;
   Value last() const;
   // Whether only the one with channels last is there.

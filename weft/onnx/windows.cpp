@@ -71,8 +71,8 @@ Windows plain_windows_of(const OnnxNode& node, const Integers& kernel) {
   return windows;
 }
 
-Windows windows_of(const OnnxNode& node, const Integers& kernel,
-                   std::span<const Dim> sizes) {
+Windows padded_windows_of(const OnnxNode& node, const Integers& kernel,
+                          std::span<const Dim> sizes) {
   if (kernel.size() != sizes.size()) {
     throw node.damaged("a kernel of {} sides for {} axes", kernel.size(),
                        sizes.size());
@@ -87,9 +87,16 @@ Windows windows_of(const OnnxNode& node, const Integers& kernel,
     } else if (padding != "NOTSET") {
       throw node.damaged("there is no padding '{}'", padding);
     }
-    if (node.integer("ceil_mode", 0) != 0) {
-      pad_for_last(node, windows[i], sizes[i]);
-    }
+  }
+  return windows;
+}
+
+Windows windows_of(const OnnxNode& node, const Integers& kernel,
+                   std::span<const Dim> sizes) {
+  Windows windows = padded_windows_of(node, kernel, sizes);
+  if (node.integer("ceil_mode", 0) == 0) return windows;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    pad_for_last(node, windows[i], sizes[i]);
   }
   return windows;
 }

@@ -26,6 +26,9 @@ using Windows = std::vector<Taps>;
 // on a size that is not known, Error(kDataLoss) for lists of other lengths.
 Windows windows_of(const OnnxNode& node, const Integers& kernel,
                    std::span<const Dim> sizes);
+// The same with the padding that is asked for, without what `ceil_mode` adds.
+Windows padded_windows_of(const OnnxNode& node, const Integers& kernel,
+                          std::span<const Dim> sizes);
 // Kernel, strides, dilations and paddings as they stand, "auto_pad" left to
 // the caller.
 Windows plain_windows_of(const OnnxNode& node, const Integers& kernel);

@@ -26,6 +26,7 @@ DatasetSplits open_json_lines(const DataRequest& request) {
     const JsonLines lines = read_json_lines(
         read_text(path, kMostJsonBytes), path.string(), options.format.names);
     options.format.names = lines.names;
+    options.format.lines = lines.lines;
     return lines.csv;
   };
   std::error_code ignored;

@@ -55,6 +55,14 @@ std::vector<std::string> classes_of(const std::vector<std::string>& labels) {
   return classes;
 }
 
+// Whether classes are what classes_of() calls numbered ones.
+bool are_numbered(const std::vector<std::string>& classes) {
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] != std::to_string(i)) return false;
+  }
+  return true;
+}
+
 // What says the class of a sample: "cls", "txt", "json.KEY".
 class LabelReader {
  public:
@@ -160,9 +168,13 @@ class TarSet final : public PictureSet {
     for (const std::string& name : classes_) {
       known.emplace(name, static_cast<std::int32_t>(known.size()));
     }
+    const bool has_numbers = are_numbered(classes_);
     std::vector<std::int32_t> numbers;
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto found = known.find(labels[i]);
+      const auto number = has_numbers ? class_number(labels[i]) : std::nullopt;
+      // "00" and "0" are one class, as they are one number.
+      const auto found =
+          known.find(number ? std::to_string(*number) : labels[i]);
       // A test part with classes of its own would be numbered differently from
       // what the model was trained on.
       if (found == known.end()) {

@@ -64,7 +64,7 @@ void import_causal_conv(OnnxNode& node) {
   const Shape weights = node.operand(1).type().shape;
   const Shape& s = x.shape();
   if (s.rank() != 3 || weights.rank() != 3 || is_symbolic(weights[2]) ||
-      is_symbolic(s[1]) || weights[0] != s[1]) {
+      weights[2] < 1 || is_symbolic(s[1]) || weights[0] != s[1]) {
     throw node.damaged("{} with weights {}", to_string(s), to_string(weights));
   }
   const std::int64_t before = weights[2] - 1;

@@ -45,7 +45,8 @@ void import_gather(OnnxNode& node) {
   const auto known = node.operand(1).extents();
   const Dim size = x.shape()[axis];
   // One element that is known is a slice, which may be a view.
-  if (known && node.operand(1).rank() == 0 && !is_symbolic(size)) {
+  if (known && node.operand(1).rank() == 0 && !(*known)[0].is_symbolic &&
+      !is_symbolic(size)) {
     const std::int64_t given = (*known)[0].value;
     const std::int64_t place = given < 0 ? given + size : given;
     if (place < 0 || place >= size) {
@@ -157,6 +158,7 @@ void import_scatter_elements(OnnxNode& node) {
 
 void import_scatter_nd(OnnxNode& node) {
   if (multiplies(node)) {
+    if (node.operand(1).rank() < 1) throw node.damaged("no tuples of places");
     return node.set(
         multiplied_rows(node.input(0), node.input(1), node.input(2)));
   }

@@ -17,12 +17,17 @@
 namespace weft::onnx {
 namespace {
 
-Windows pool_windows(const OnnxNode& node) {
+Shape image_shape(const OnnxNode& node) {
   const Shape shape = node.operand(0).type().shape;
   if (shape.rank() < 3) {
     throw node.damaged("an image of {} axes", shape.rank());
   }
-  return windows_of(node, node.integers("kernel_shape"), spatial_dims(shape));
+  return shape;
+}
+
+Windows pool_windows(const OnnxNode& node) {
+  return windows_of(node, node.integers("kernel_shape"),
+                    spatial_dims(image_shape(node)));
 }
 
 // Pools compute in floats, which hold all integers of 8 bits.
@@ -101,7 +106,8 @@ void import_average_pool(OnnxNode& node) {
   Windows windows = pool_windows(node);
   Value x = node.operand(0).last();
   if (counts_padding && node.integer("ceil_mode", 0) != 0) {
-    const Windows said = plain_windows_of(node, node.integers("kernel_shape"));
+    const Windows said = padded_windows_of(node, node.integers("kernel_shape"),
+                                           spatial_dims(image_shape(node)));
     Integers low(at(x.shape().rank()), 0);
     Integers high = low;
     for (std::size_t i = 0; i < windows.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "weft/ops/rounding.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft::onnx {
 namespace {
@@ -24,6 +25,10 @@ bool has_blocks(const OnnxNode& node) {
 Value repeated_scales(const OnnxNode& node, const Value& scales, int axis) {
   const std::int64_t size = node.integer("block_size");
   if (size < 1 || size > 1 << 20) throw node.damaged("blocks of {}", size);
+  if (axis >= scales.shape().rank()) {
+    throw node.damaged("blocks along axis {} with scales {}", axis,
+                       to_string(scales.shape()));
+  }
   Shape apart = scales.shape();
   Shape repeated = apart;
   apart = {};
@@ -34,7 +39,7 @@ Value repeated_scales(const OnnxNode& node, const Value& scales, int axis) {
   repeated = apart;
   repeated[axis + 1] = size;
   Shape joined = scales.shape();
-  joined[axis] *= size;
+  joined[axis] = dim_multiply(joined[axis], size);
   return reshape(broadcast_to(reshape(scales, apart), repeated), joined);
 }
 
@@ -42,9 +47,22 @@ Value as_vector_or_scalar(const Value& x) {
   return x.shape().rank() == 1 && x.shape()[0] == 1 ? reshaped(x, {}) : x;
 }
 
+// The dtype that an attribute names; 0, ONNX's default, names none.
+DType named_dtype(const OnnxNode& node, const char* name, DType otherwise) {
+  return node.integer(name, 0) == 0 ? otherwise : node.dtype(name, otherwise);
+}
+
 DType quantized_dtype_of(const OnnxNode& node) {
   if (node.has(2)) return node.operand(2).type().dtype;
-  return node.dtype("output_dtype", DType::kU8);
+  return named_dtype(node, "output_dtype", DType::kU8);
+}
+
+// Quotients are of the scale's dtype, which is also ONNX's default.
+void check_precision(const OnnxNode& node, DType scale) {
+  const DType wanted = named_dtype(node, "precision", scale);
+  if (wanted == scale) return;
+  throw node.unsupported("divides in {} by scales of {}", to_string(wanted),
+                         to_string(scale));
 }
 
 // What one of the ops quantize and dequantize cannot do, as elementwise ops:
@@ -66,17 +84,19 @@ void import_quantize_linear(OnnxNode& node) {
     throw node.unsupported("quantizes to {}", to_string(dtype));
   }
   const InPlace x(node.operand(0));
+  const int rank = x.value.shape().rank();
+  check_precision(node, node.operand(1).type().dtype);
+  if (has_blocks(node)) {
+    const int at = node.axis("axis", 1, rank);
+    return node.set(quantized_by_parts(
+        node.input(0), repeated_scales(node, node.input(1), at),
+        node.has(2) ? repeated_scales(node, node.input(2), at) : Value(),
+        dtype));
+  }
   const Value scale = as_vector_or_scalar(node.input(1));
   const Value zero = node.has(2) ? as_vector_or_scalar(node.input(2)) : Value();
-  const int rank = x.value.shape().rank();
   const std::int64_t axis =
       scale.shape().is_scalar() ? 0 : node.axis("axis", 1, rank);
-  if (has_blocks(node)) {
-    const int at = static_cast<int>(axis);
-    return node.set(quantized_by_parts(
-        node.input(0), repeated_scales(node, scale, at),
-        zero.is_defined() ? repeated_scales(node, zero, at) : Value(), dtype));
-  }
   if (dtype == DType::kI16) {
     Shape along;
     along.resize(rank, 1);
@@ -92,22 +112,27 @@ void import_quantize_linear(OnnxNode& node) {
 
 void import_dequantize_linear(OnnxNode& node) {
   const InPlace q(node.operand(0));
+  const int rank = q.value.shape().rank();
+  const DType from = node.operand(1).type().dtype;
+  const DType dtype = named_dtype(node, "output_dtype", from);
+  if (has_blocks(node)) {
+    const int at = node.axis("axis", 1, rank);
+    Value x = cast(node.input(0), from);
+    if (node.has(2)) {
+      x = x - cast(repeated_scales(node, node.input(2), at), from);
+    }
+    return node.set(
+        to_dtype(x * repeated_scales(node, node.input(1), at), dtype));
+  }
   const Value scale = as_vector_or_scalar(node.input(1));
   const Value zero = node.has(2) ? as_vector_or_scalar(node.input(2)) : Value();
-  const int rank = q.value.shape().rank();
   const std::int64_t axis =
       scale.shape().is_scalar() ? 0 : node.axis("axis", 1, rank);
-  if (has_blocks(node)) {
-    const int at = static_cast<int>(axis);
-    Value x = cast(node.input(0), scale.dtype());
-    if (zero.is_defined()) {
-      x = x - cast(repeated_scales(node, zero, at), scale.dtype());
-    }
-    return node.set(x * repeated_scales(node, scale, at));
-  }
   const std::int64_t in_place = rank == 0 ? -1 : q.axis(axis);
   const Value x = zero.is_defined() ? dequantize(q.value, scale, zero, in_place)
                                     : dequantize(q.value, scale, in_place);
+  // Products of the integers are of the scale's dtype.
+  if (dtype != from) return node.set(q.result(to_dtype(x, dtype)));
   node.set(OnnxValue::dequantized(q.result(x),
                                   {node.operand(0), scale, zero, axis}));
 }

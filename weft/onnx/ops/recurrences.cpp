@@ -113,8 +113,7 @@ Layer layer_of(const OnnxNode& node, std::int64_t gates,
   }
   const std::size_t count = is_both ? 2 : 1;
   const auto names = node.texts("activations");
-  const auto alphas = node.reals("activation_alpha");
-  const auto betas = node.reals("activation_beta");
+  ActivationNumbers numbers(node);
   if (!names.empty() && names.size() != count * usual.size()) {
     throw node.damaged("{} activations", names.size());
   }
@@ -150,13 +149,7 @@ Layer layer_of(const OnnxNode& node, std::int64_t gates,
     for (std::size_t i = 0; i < usual.size(); ++i) {
       const std::size_t at = d * usual.size() + i;
       const std::string name = names.empty() ? usual[i] : names[at];
-      // Alphas and betas are listed for those activations that have some.
-      const auto number = [&](const std::vector<float>& list) {
-        return at < list.size() ? std::optional<double>(list[at])
-                                : std::nullopt;
-      };
-      one.activations.push_back(
-          activation_named(node, name, number(alphas), number(betas)));
+      one.activations.push_back(activation_named(node, name, numbers));
       one.is_usual = one.is_usual && name == usual[i];
     }
     layer.directions.push_back(std::move(one));

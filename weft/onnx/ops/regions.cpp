@@ -143,8 +143,11 @@ void import_deform_conv(OnnxNode& node) {
   const Value w = kernel_last(node.operand(1));
   const Shape& s = x.shape();
   const Shape offsets = node.operand(2).type().shape;
-  if (s.rank() != 4 || !s.is_static() || !offsets.is_static() ||
-      !w.shape().is_static()) {
+  if (s.rank() != 4 || w.shape().rank() != 4 || offsets.rank() != 4) {
+    throw node.damaged("an image {} with weights {} and offsets {}",
+                       to_string(s), to_string(w.shape()), to_string(offsets));
+  }
+  if (!s.is_static() || !offsets.is_static() || !w.shape().is_static()) {
     throw node.unsupported("other images than those of two known sides");
   }
   const Integers kernel = {w.shape()[0], w.shape()[1]};

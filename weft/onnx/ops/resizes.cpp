@@ -189,6 +189,11 @@ Value weights_of(const std::vector<ResizePlace>& places, std::int64_t from,
 
 Value resized_along(const Value& x, int axis, const ResizeAxis& how,
                     double outside) {
+  constexpr std::int64_t kMostWeights = 1 << 26;
+  if (how.mode != "nearest" && how.from > kMostWeights / how.to) {
+    throw Error(ErrorCode::kUnsupported, "Resize",
+                "weighs {} places for each of {}", how.from, how.to);
+  }
   const auto places = resize_places(how);
   const Shape& shape = x.shape();
   Value y;

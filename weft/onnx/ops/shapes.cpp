@@ -144,6 +144,10 @@ void import_transpose(OnnxNode& node) {
   if (order.empty()) {
     for (int axis = rank; axis-- > 0;) order.push_back(axis);
   }
+  if (std::ssize(order) != rank) {
+    throw node.damaged("an order of {} axes for {}", order.size(), rank);
+  }
+  checked_axes_of(node, order, rank);
   if (rank >= 3 && x.is_channels_last() && order == to_channels_last(rank)) {
     return node.set(x.last());
   }

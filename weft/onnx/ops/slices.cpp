@@ -150,8 +150,12 @@ std::vector<std::int64_t> repeated_places(const OnnxNode& node,
                                           std::int64_t size,
                                           std::int64_t before,
                                           std::int64_t after) {
+  constexpr std::int64_t kMost = 1 << 24;
   std::vector<std::int64_t> places;
   if (size < 1) throw node.damaged("nothing to repeat");
+  if (before + after > kMost) {
+    throw node.unsupported("repeats {} elements", before + after);
+  }
   for (std::int64_t i = -before; i < size + after; ++i) {
     if (mode == "edge") {
       places.push_back(std::clamp<std::int64_t>(i, 0, size - 1));

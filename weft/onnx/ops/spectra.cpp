@@ -119,7 +119,10 @@ void import_dft(OnnxNode& node) {
   std::int64_t n = there;
   if (is_inverse && is_one_sided) n = 2 * (there - 1);
   if (node.has(1)) n = node.known_integer(1);
-  if (n < 1) throw node.damaged("a transform of {} numbers", n);
+  constexpr std::int64_t kMost = 1 << 24;
+  if (n < 1 || n > std::max(kMost, there)) {
+    throw node.damaged("a transform of {} numbers", n);
+  }
   if (is_inverse && is_one_sided) {
     const std::int64_t half = n / 2 + 1;
     const Value imaginary =
@@ -155,6 +158,9 @@ void import_stft(OnnxNode& node) {
   }
   std::vector<Value> frames;
   const std::int64_t count = (size - length) / step + 1;
+  // Each is a node.
+  constexpr std::int64_t kMost = 1 << 20;
+  if (count > kMost) throw node.unsupported("{} frames", count);
   for (std::int64_t i = 0; i < count; ++i) {
     const Value frame = slice_axis(x, 1, i * step, i * step + length);
     const Shape& s = frame.shape();
@@ -211,6 +217,10 @@ void import_mel_matrix(OnnxNode& node) {
     throw node.damaged("{} bands of {} numbers", bands, length);
   }
   const std::int64_t bins = length / 2 + 1;
+  constexpr std::int64_t kMostWeights = 1 << 26;
+  if (bins > kMostWeights / bands) {
+    throw node.unsupported("{} bands of {} bins", bands, bins);
+  }
   std::vector<std::int64_t> corners;
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double mel = low + static_cast<double>(i) * (high - low) /
