@@ -114,6 +114,22 @@ TEST(Text, RefusesTwoParametersOfOneName) {
       "two parameters");
 }
 
+// Nothing would ever say how large they are.
+TEST(Text, RefusesSizesThatNoParameterTells) {
+  const auto counting = [](const std::string& shape) {
+    return "func @f(%0: f32[2*N+1], %1: f32[M]) -> (f32[]) {\n"
+           "  %2 = element_count() {shape = shape[" +
+           shape + "]} : f32[]\n  return %2\n}\n";
+  };
+  EXPECT_NO_THROW(parse_graph(counting("N, M")));
+  expect_refusal(counting("N, L"), "no parameter tells a size");
+  expect_refusal(
+      "func @f(%0: f32[N]) -> (f32[M]) {\n"
+      "  %1 = full() {shape = shape[M], value = 1.0} : f32[M]\n"
+      "  return %1\n}\n",
+      "no parameter tells a size");
+}
+
 TEST(Text, RefusesIntegersThatDoNotFit) {
   const auto constant = [](const std::string& value) {
     return "func @f() -> () {\n  %0 = constant() {value = " + value +

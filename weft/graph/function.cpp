@@ -4,6 +4,7 @@
 #include <set>
 
 #include "weft/graph/function_copy.h"
+#include "weft/graph/known_sizes.h"
 #include "weft/graph/text.h"
 #include "weft/tensor/symbol.h"
 
@@ -146,7 +147,8 @@ namespace {
               message);
 }
 
-void verify_node(const Function& function, std::size_t index) {
+void verify_node(const Function& function, std::size_t index,
+                 const Bindings& sizes) {
   const Node& node = function.nodes()[index];
   // The text of a node may be large, as that of a constant is, and every
   // function that is built is verified: it is made for a mistake alone.
@@ -173,6 +175,8 @@ void verify_node(const Function& function, std::size_t index) {
     if (function.value(output).node != static_cast<NodeId>(index))
       refuse("a result belongs to another node");
   }
+  if (!has_known_sizes(function, node, sizes))
+    refuse("no parameter tells a size in");
 }
 
 }  // namespace
@@ -186,8 +190,9 @@ void verify(const Function& function) {
     if (!name.empty() && !names.insert(name).second)
       fail(function, "two parameters are called '" + name + "'");
   }
+  const Bindings sizes = symbols_of_parameters(function);
   for (std::size_t i = 0; i < function.nodes().size(); ++i) {
-    verify_node(function, i);
+    verify_node(function, i, sizes);
   }
   for (const ValueId id : function.results()) {
     if (id < 0 || static_cast<std::size_t>(id) >= function.value_count())

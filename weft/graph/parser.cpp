@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "weft/graph/known_sizes.h"
 #include "weft/graph/registry.h"
 #include "weft/graph/text.h"
 #include "weft/tensor/symbol.h"
@@ -337,6 +338,7 @@ class Parser {
     expect_raw('@');
     Function function{std::string(word("a name"))};
     parameters(function);
+    sizes_ = symbols_of_parameters(function);
     expect("->");
     expect("(");
     std::vector<TensorType> result_types = types(")");
@@ -405,6 +407,9 @@ class Parser {
     // The op infers its types first, and what the text says is compared with
     // them.
     const std::vector<ValueId> ids = infer(function, name, inputs, given);
+    if (!has_known_sizes(function, function.nodes().back(), sizes_)) {
+      fail(fmt::format("no parameter tells a size of {}", name));
+    }
     expect(":");
     std::vector<TensorType> stated;
     do {
@@ -448,6 +453,7 @@ class Parser {
   std::string_view source_;
   std::size_t position_ = 0;
   std::unordered_map<int, ValueId> values_;
+  Bindings sizes_;  // symbols of the function's parameters
   // Where functions are named; they may stand further down.
   std::vector<std::pair<std::size_t, FunctionRef>> references_;
 };

@@ -126,6 +126,14 @@ Shape substitute(const Shape& shape, const Bindings& bindings) {
   return result;
 }
 
+std::vector<Dim> symbols_of(const Shape& shape) {
+  std::set<int> all;
+  for (const Dim dim : shape) all.merge(unbound_in(dims::expand(dim), {}));
+  std::vector<Dim> symbols;
+  for (const int atom : all) symbols.push_back(dims::symbol_of(atom));
+  return symbols;
+}
+
 bool determines(const Bindings& bindings, const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [&](Dim dim) {
     return unbound_in(dims::expand(dim), bindings).empty();

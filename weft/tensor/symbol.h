@@ -68,6 +68,8 @@ class Bindings {
 // to sizes.
 Dim substitute(Dim dim, const Bindings& bindings);
 Shape substitute(const Shape& shape, const Bindings& bindings);
+// The symbols in the dims of `shape`, each once.
+std::vector<Dim> symbols_of(const Shape& shape);
 // Whether all symbols of `shape` are bound.
 bool determines(const Bindings& bindings, const Shape& shape);
 
