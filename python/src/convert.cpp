@@ -221,8 +221,8 @@ DType default_dtype(const py::handle& number) {
 
 namespace {
 
-// Whether `dtype` holds the integer exactly. For i64 convert() asks by Python's
-// own integers, which a double cannot tell apart.
+// Whether `dtype` holds the integer exactly. Integers of Python become i64
+// without it, as a double cannot tell them all apart.
 bool holds_integer(DType dtype, double number) {
   const auto is_within = [&]<class T>(T) {
     return number >= std::numeric_limits<T>::lowest() &&
@@ -237,6 +237,9 @@ bool holds_integer(DType dtype, double number) {
       return is_within(std::int16_t());
     case DType::kI32:
       return is_within(std::int32_t());
+    case DType::kI64:
+      // Its greatest number is no double; 2^63 is the one above.
+      return number >= -0x1p63 && number < 0x1p63;
     default:
       return true;
   }

@@ -1,5 +1,6 @@
 #include "python/src/dlpack.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace weft::python {
@@ -124,7 +125,11 @@ Error refused(const char* why) {
 }
 
 bool is_row_major(const DlTensor& tensor) {
-  if (tensor.strides == nullptr) return true;
+  // Strides of what has no elements lead nowhere, and libraries write any.
+  if (tensor.strides == nullptr ||
+      std::count(tensor.shape, tensor.shape + tensor.ndim, 0) != 0) {
+    return true;
+  }
   std::int64_t stride = 1;
   for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
     // An axis of one element may have any stride, and libraries write different

@@ -110,6 +110,18 @@ class PyTape {
   std::optional<Tape> tape_;
 };
 
+// Which of the arguments a position means; negative ones count from the end.
+std::size_t argument_place(const py::handle& position,
+                           const py::tuple& arguments) {
+  const auto count = static_cast<std::int64_t>(arguments.size());
+  const auto at = position.cast<std::int64_t>();
+  if (at < -count || at >= count) {
+    throw Error(ErrorCode::kInvalidArgument, "grad",
+                "argnums has {}, and there are {} arguments", at, count);
+  }
+  return static_cast<std::size_t>(at < 0 ? at + count : at);
+}
+
 // (result, gradients) of function(*arguments, **keywords), whose result, or
 // first result, is a number.
 py::tuple value_and_grad(const py::object& function, const py::object& argnums,
@@ -118,12 +130,13 @@ py::tuple value_and_grad(const py::object& function, const py::object& argnums,
   Tape tape;
   py::list given(arguments);
   py::list asked;
-  const bool is_one = py::isinstance<py::int_>(argnums);
+  // Integers of NumPy are none of Python's.
+  const bool is_one = PyIndex_Check(argnums.ptr()) != 0;
   const py::tuple positions =
       is_one ? py::make_tuple(argnums) : py::tuple(argnums);
   if (wrt.is_none()) {
     for (const auto position : positions)
-      asked.append(arguments[position.cast<std::size_t>()]);
+      asked.append(arguments[argument_place(position, arguments)]);
   }
   // The function is given its arguments as the tape knows them; what it has by
   // itself, it has already.
@@ -136,7 +149,7 @@ py::tuple value_and_grad(const py::object& function, const py::object& argnums,
   if (wrt.is_none()) {
     const py::list replaced = sources.replaced();
     for (std::size_t i = 0; i < replaced.size(); ++i) {
-      given[positions[i].cast<std::size_t>()] = replaced[i];
+      given[argument_place(positions[i], arguments)] = replaced[i];
     }
   }
   const py::object result = function(*py::tuple(given), **keywords);

@@ -3,6 +3,7 @@
 #include "python/src/convert.h"
 #include "python/src/options.h"
 #include "python/src/recipes.h"
+#include "python/src/tree.h"
 
 #include "weft/optim/clip.h"
 #include "weft/optim/schedule.h"
@@ -53,16 +54,9 @@ class Updater {
   }
 
   void update(const py::object& gradients) {
-    std::vector<Value> ordered;
-    // Two dicts may have been filled in different orders; names are what they
-    // agree on.
-    if (py::isinstance<py::dict>(gradients) && !names_.empty()) {
-      for (const std::string& name : names_) {
-        ordered.push_back(value_from(gradients[py::str(name)]));
-      }
-    } else {
-      ordered = values_in_order(gradients);
-    }
+    const std::vector<Value> ordered = py::isinstance<py::dict>(gradients)
+                                           ? values_by_name(gradients)
+                                           : values_in_order(gradients);
     // From here on nothing of Python is touched.
     const py::gil_scoped_release nogil;
     updater_.update(ordered);
@@ -89,6 +83,23 @@ class Updater {
   }
 
  private:
+  // Two dicts may have been filled in different orders; names are what they
+  // agree on.
+  std::vector<Value> values_by_name(const py::object& gradients) const {
+    if (names_.empty() && !updater_.variables().empty()) {
+      throw Error(ErrorCode::kInvalidArgument, "optimizer",
+                  "the gradients have names, and the variables have none")
+          .hint(
+              "make the optimizer with the variables in a dict, as "
+              "model.parameters(), or give the gradients in a list");
+    }
+    std::vector<Value> ordered;
+    for (const std::string& name : names_) {
+      ordered.push_back(value_from(gradients[py::str(name)]));
+    }
+    return ordered;
+  }
+
   static std::vector<VariableRef> states(const py::object& variables) {
     std::vector<VariableRef> states;
     for (const py::handle item : in_order(variables)) {
@@ -110,6 +121,24 @@ py::dict slots_of(const py::object& self) {
         slot.variable, py::return_value_policy::reference_internal, self);
   }
   return slots;
+}
+
+// In the containers of the gradients: what belongs to a name keeps it. Another
+// iterable becomes a list.
+py::object clipped_gradients(const py::object& gradients, double max_norm) {
+  const bool is_tree = py::isinstance<py::dict>(gradients) ||
+                       py::isinstance<py::list>(gradients) ||
+                       py::isinstance<py::tuple>(gradients);
+  std::vector<Value> values;
+  const py::object slots =
+      take_tensors(is_tree ? gradients : py::object(py::list(gradients)),
+                   values, /*all=*/true);
+  std::vector<Value> scaled;
+  {
+    const py::gil_scoped_release nogil;
+    scaled = clip_by_global_norm(values, max_norm);
+  }
+  return fill_slots(slots, scaled);
 }
 
 // A schedule over a run whose length is known.
@@ -200,6 +229,10 @@ void bind_optim(py::module_& module) {
       .def(
           "__call__",
           [](const RateSchedule& self, std::int64_t step) {
+            if (step < 0) {
+              throw Error(ErrorCode::kInvalidArgument, "schedule",
+                          "there is no step {}: they count from 0", step);
+            }
             return self.schedule.at(step, self.steps, self.steps_per_epoch);
           },
           py::arg("step"), "The rate of a step, which count from 0.")
@@ -228,17 +261,10 @@ void bind_optim(py::module_& module) {
     return entries;
   });
   optim.def(
-      "clip_by_global_norm",
-      [](const py::object& gradients, double max_norm) {
-        py::list clipped;
-        for (Value& value :
-             clip_by_global_norm(values_in_order(gradients), max_norm)) {
-          clipped.append(py::cast(std::move(value)));
-        }
-        return clipped;
-      },
-      py::arg("gradients"), py::arg("max_norm"),
-      "All gradients, scaled so that their common norm is at most max_norm.");
+      "clip_by_global_norm", &clipped_gradients, py::arg("gradients"),
+      py::arg("max_norm"),
+      "All gradients, scaled so that their common norm is at most max_norm, in "
+      "the containers that they came in.");
 }
 
 }  // namespace weft::python

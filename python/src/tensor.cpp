@@ -265,8 +265,11 @@ void bind_exchange(Class& tensor) {
   tensor
       .def(
           "__array__",
-          [](const Value& x, const py::object& dtype, const py::object&) {
-            return as_array(x, dtype);
+          [](const Value& x, const py::object& dtype, const py::object& copy) {
+            const py::object array = as_array(x, dtype);
+            // Who asks for a copy may write into it.
+            const bool is_own = !copy.is_none() && py::cast<bool>(copy);
+            return is_own ? py::object(array.attr("copy")()) : array;
           },
           py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def(

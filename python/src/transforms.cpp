@@ -1,6 +1,7 @@
 // weft.vjp, weft.jvp, weft.custom_gradient, weft.remat, weft.vmap.
 #include "weft/runtime/transforms.h"
 
+#include <deque>
 #include <map>
 
 #include "python/src/convert.h"
@@ -235,31 +236,68 @@ class Vmap {
     };
     const py::tuple first = map_leaves(positional, one_instance);
     const py::dict named = map_leaves(keywords, one_instance);
-    CallArguments given(first, named, /*allow_types=*/true);
-    py::object traced;
-    GraphFunctionRef graph;
-    {
-      const py::gil_scoped_release nogil;
-      graph = core_.graph(std::move(given.arguments()),
-                          tracer(first, named, traced));
-    }
-    const Mapped& mapped = find(graph, is_mapped, traced);
+    const std::shared_ptr<Traced> traced = trace(first, named);
     std::vector<Value> results;
-    {
-      const py::gil_scoped_release nogil;
-      results = mapped.function.function->call(tensors);
-    }
     py::list is_stacked;
-    for (const bool each : mapped.function.is_stacked) is_stacked.append(each);
-    return py::make_tuple(fill_slots(mapped.returned, results), is_stacked);
+    {
+      const MappedFunction mapped = mapped_by(*traced, is_mapped);
+      for (const bool each : mapped.is_stacked) is_stacked.append(each);
+      const py::gil_scoped_release nogil;
+      results = mapped.function->call(tensors);
+    }
+    return py::make_tuple(fill_slots(traced->returned, results), is_stacked);
   }
 
  private:
-  struct Mapped {
+  // What is known of the function for one kind of arguments.
+  struct Traced {
     GraphFunctionRef one;  // keeps its address its own
-    MappedFunction function;
     py::object returned;
+    std::map<std::vector<bool>, MappedFunction> mapped;
   };
+
+  // Threads may take turns wherever it releases the GIL, so callers own what
+  // they get.
+  std::shared_ptr<Traced> trace(const py::tuple& positional,
+                                const py::dict& keywords) {
+    py::object returned;
+    const GraphFunctionRef graph =
+        graph_of(core_, positional, keywords, returned);
+    if (!returned) {
+      for (const auto& known : traced_) {
+        if (known->one == graph) return known;
+      }
+      // Another thread has just traced it, or it was dropped here alone: only
+      // a trace tells what it returns.
+      JitFunction again({.name = "vmap"});
+      graph_of(again, positional, keywords, returned);
+    }
+    // It keeps as many as the cache of traces does.
+    if (traced_.size() >= kMost) traced_.pop_front();
+    return traced_.emplace_back(
+        std::make_shared<Traced>(Traced{graph, returned, {}}));
+  }
+
+  // `returned` stays as it is where the graph was known.
+  GraphFunctionRef graph_of(JitFunction& core, const py::tuple& positional,
+                            const py::dict& keywords, py::object& returned) {
+    CallArguments given(positional, keywords, /*allow_types=*/true);
+    const py::gil_scoped_release nogil;
+    return core.graph(std::move(given.arguments()),
+                      tracer(positional, keywords, returned));
+  }
+
+  static MappedFunction mapped_by(Traced& traced,
+                                  const std::vector<bool>& is_mapped) {
+    const auto known = traced.mapped.find(is_mapped);
+    if (known != traced.mapped.end()) return known->second;
+    MappedFunction made;
+    {
+      const py::gil_scoped_release nogil;
+      made = vmap(*traced.one, is_mapped);
+    }
+    return traced.mapped.emplace(is_mapped, std::move(made)).first->second;
+  }
 
   JitFunction::Body tracer(const py::tuple& positional,
                            const py::dict& keywords, py::object& traced) {
@@ -281,30 +319,11 @@ class Vmap {
     };
   }
 
-  const Mapped& find(const GraphFunctionRef& graph,
-                     const std::vector<bool>& is_mapped,
-                     const py::object& traced) {
-    const auto key = std::make_pair(graph.get(), is_mapped);
-    const auto known = mapped_.find(key);
-    if (known != mapped_.end()) return known->second;
-    // A function that is mapped in another way was traced then.
-    py::object returned = traced;
-    for (const auto& [other, mapped] : mapped_) {
-      if (!returned && other.first == graph.get()) returned = mapped.returned;
-    }
-    WEFT_CHECK(returned, "a graph that was never traced");
-    // It keeps as many as the cache of traces does.
-    if (mapped_.size() >= kMost) mapped_.clear();
-    return mapped_
-        .emplace(key, Mapped{graph, vmap(*graph, is_mapped), returned})
-        .first->second;
-  }
-
   static constexpr std::size_t kMost = 64;
 
   SharedObject callable_;
   JitFunction core_;
-  std::map<std::pair<const GraphFunction*, std::vector<bool>>, Mapped> mapped_;
+  std::deque<std::shared_ptr<Traced>> traced_;  // the newest last
 };
 
 }  // namespace
@@ -320,6 +339,7 @@ void bind_transforms(py::module_& module) {
   module.def("custom_gradient", &bind_custom_gradient, py::arg("forward"),
              py::arg("backward"), py::arg("arguments"));
   module.def("rematerialised", &bind_rematerialised, py::arg("function"));
+  module.def("is_tensor_leaf", &is_tensor_leaf);
   module.def("is_tracing",
              [] { return current_context().builder() != nullptr; });
   py::class_<Vmap>(module, "Vmap")

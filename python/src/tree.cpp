@@ -18,6 +18,8 @@ enum ContainerWord : std::int64_t {
   kMethod,
   kNone,
   kDimWord,
+  kSubclass,
+  kDigits,
 };
 
 bool is_named_tuple(const py::handle& object) {
@@ -85,6 +87,22 @@ Token token_of(const py::handle& object) {
   return tokens->emplace(address, std::make_shared<int>(0)).first->second;
 }
 
+// Whether a subclass of dict or list has tensors among its items.
+bool holds_tensors(const py::handle& object) {
+  const auto is_tensor = [](const py::handle& item) {
+    return is_tensor_leaf(item);
+  };
+  if (PyDict_Check(object.ptr())) {
+    const auto dict = py::reinterpret_borrow<py::dict>(object);
+    return std::any_of(dict.begin(), dict.end(), [&](const auto& item) {
+      return is_tensor(item.second);
+    });
+  }
+  if (!PyList_Check(object.ptr())) return false;
+  const auto list = py::reinterpret_borrow<py::list>(object);
+  return std::any_of(list.begin(), list.end(), is_tensor);
+}
+
 }  // namespace
 
 py::object map_leaves(const py::handle& tree,
@@ -96,9 +114,9 @@ py::object map_leaves(const py::handle& tree,
     return py::type::of(tree).attr("_make")(map_items<py::tuple>(tree, map));
   }
   if (PyDict_CheckExact(tree.ptr())) {
-    py::dict result;
-    // The order is that in which CallArguments takes the items, so leaves and
-    // tensors meet.
+    // It keeps its own order, as a reader may go by that. The leaves are met in
+    // the order in which CallArguments takes the items, so that tensors meet.
+    auto result = py::reinterpret_steal<py::dict>(PyDict_Copy(tree.ptr()));
     for (const auto& [key, value] :
          items_of(py::reinterpret_borrow<py::dict>(tree))) {
       result[key] = map_leaves(value, map);
@@ -154,17 +172,23 @@ void CallArguments::add(const py::handle& object) {
   } else if (PyBool_Check(raw)) {
     arguments_.add(raw == Py_True);
   } else if (PyFloat_Check(raw)) {
+    if (!PyFloat_CheckExact(raw)) add_subclass(object);
     arguments_.add(PyFloat_AsDouble(raw));
   } else if (PyLong_Check(raw)) {
+    if (!PyLong_CheckExact(raw)) add_subclass(object);
     int overflow = 0;
     // Beyond 64 bits the digits tell numbers apart.
     const long long value = PyLong_AsLongLongAndOverflow(raw, &overflow);
     if (overflow == 0) {
       arguments_.add(static_cast<std::int64_t>(value));
     } else {
-      arguments_.add(py::cast<std::string_view>(py::str(object)));
+      arguments_.add_context(kDigits);
+      const py::str digits(
+          py::int_(py::reinterpret_borrow<py::object>(object)));
+      arguments_.add(py::cast<std::string_view>(digits));
     }
   } else if (PyUnicode_Check(raw)) {
+    if (!PyUnicode_CheckExact(raw)) add_subclass(object);
     arguments_.add(py::cast<std::string_view>(object));
   } else if (PyTuple_CheckExact(raw)) {
     arguments_.add_context(kTuple);
@@ -179,6 +203,13 @@ void CallArguments::add(const py::handle& object) {
   } else {
     add_other(object);
   }
+}
+
+// NumPy's float64 and the members of an Enum equal numbers and texts, but a
+// function may compute otherwise with them.
+void CallArguments::add_subclass(const py::handle& object) {
+  arguments_.add_context(kSubclass);
+  arguments_.add_object(token_of(py::type::of(object)));
 }
 
 void CallArguments::add_items(const py::handle& items) {
@@ -223,6 +254,13 @@ void CallArguments::add_other(const py::handle& object) {
     add(PyMethod_GET_FUNCTION(object.ptr()));
     add(PyMethod_GET_SELF(object.ptr()));
   } else {
+    // It would count by identity, and its tensors become constants.
+    if (holds_tensors(object)) {
+      throw Error(ErrorCode::kInvalidArgument, "jit",
+                  "a {} of tensors cannot be an argument",
+                  Py_TYPE(object.ptr())->tp_name)
+          .hint("pass a dict, a list or a tuple: dict(...), list(...)");
+    }
     arguments_.add_object(token_of(object));
   }
 }

@@ -46,6 +46,7 @@ class CallArguments {
 
  private:
   void add(const py::handle& object);
+  void add_subclass(const py::handle& object);
   void add_items(const py::handle& items);
   void add_dict(const py::handle& dict);
   void add_other(const py::handle& object);

@@ -12,16 +12,25 @@ Location where() {
                                                 : Location();
 }
 
+// A variable owns its value: what is written into an array later is not its
+// own.
+Value own_value(const py::handle& object) {
+  Value value = value_from(object);
+  const bool is_shared = held<Value>(object) == nullptr &&
+                         held<Variable>(object) == nullptr && is_array(object);
+  return is_shared ? Value(value.tensor({}).clone()) : value;
+}
+
 // The variable's dtype decides what numbers become.
 Value for_variable(const Variable& variable, const py::handle& object) {
   return is_number(object) ? number_from(object, variable.type().dtype)
-                           : value_from(object);
+                           : own_value(object);
 }
 
 // A number is no value of the function that may be traced just now.
 Value first_value(const py::handle& object) {
   const ContextScope eager(eager_context());
-  return value_from(object);
+  return own_value(object);
 }
 
 }  // namespace

@@ -191,6 +191,22 @@ class Variable(_Arithmetic):
     def assign(self, value: TensorLike) -> None: ...
     def assign_add(self, value: TensorLike) -> None: ...
     def assign_subtract(self, value: TensorLike) -> None: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: TensorLike) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, other: TensorLike) -> Tensor: ...  # type: ignore[override]
+    def __iadd__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __isub__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __imul__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __itruediv__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __ifloordiv__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __imod__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __ipow__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __imatmul__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __iand__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __ior__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __ixor__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __ilshift__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
+    def __irshift__(self, other: TensorLike) -> Variable: ...  # type: ignore[override]
     @property
     def name(self) -> str: ...
     @property

@@ -17,17 +17,30 @@ from weft._weft.nn import Module
 _arguments = weakref.WeakKeyDictionary()
 # The parameters that modules of Python declared, by name.
 _declared = weakref.WeakKeyDictionary()
+# The modules whose parameters are seen through views.
+_viewed = weakref.WeakSet()
 
 
-def remember_arguments(make):
-    """Wraps __init__ of a layer, so that one like it can be made."""
+def remember_arguments(layer):
+    """Wraps __init__ of a layer's class, so that one like it can be made."""
+    make = layer.__init__
 
     @functools.wraps(make)
     def __init__(self, *arguments, **keywords):
         make(self, *arguments, **keywords)
-        _arguments[self] = (type(self), arguments, keywords)
+        if type(self) is layer:
+            _arguments[self] = (layer, arguments, keywords)
+        else:  # a subclass may take other arguments
+            given = (type(self), layer, arguments, keywords)
+            _arguments[self] = (_of_subclass, given, {})
 
     return __init__
+
+
+def _of_subclass(cls, layer, arguments, keywords):
+    made = cls.__new__(cls)
+    layer.__init__(made, *arguments, **keywords)
+    return made
 
 
 def remember_model(make):
@@ -42,6 +55,22 @@ def remember_model(make):
     # Pickles find it by these names, where C++ has others.
     model.__module__, model.__qualname__ = "weft.nn", "model"
     return model
+
+
+def remember_views(view, parts_of):
+    """Wraps view_parameters(), so that copies know of views."""
+
+    def mark(module):
+        _viewed.add(module)
+        for _, part in parts_of(module):
+            mark(part)
+
+    @functools.wraps(view)
+    def view_parameters(model, *arguments, **keywords):
+        view(model, *arguments, **keywords)
+        mark(model)
+
+    return view_parameters
 
 
 def _remember_declared(declare):
@@ -92,12 +121,38 @@ def _set_values(module, values):
         variables[name].assign(value)
 
 
-def _layer(make, arguments, keywords, name, is_training, values):
+def _layer(make, arguments, keywords, name, is_training, values, more=None):
     layer = make(*arguments, **keywords)
+    if more is not None:
+        _set_more(layer, **more)
     layer._set_name(name)
     layer.train(is_training)
     _set_values(layer, values)
     return layer
+
+
+def _set_more(layer, declared, attributes, own):
+    for name, (arguments, keywords) in declared.items():
+        layer.parameter(name, *arguments, **keywords)
+    for name, value in attributes.items():
+        setattr(layer, name, value)
+    variables = layer.parameters()
+    for attribute, name in own.items():
+        setattr(layer, attribute, variables[name])
+
+
+def _more(layer):
+    """What a subclass has beside what its layer was made with."""
+    if not hasattr(layer, "__dict__"):
+        return None
+    names = {id(variable): name for name, variable in layer.parameters().items()}
+    attributes = dict(layer.__dict__)
+    own = {attribute: names[id(value)] for attribute, value in
+           layer.__dict__.items() if id(value) in names}
+    for attribute in own:
+        del attributes[attribute]
+    return {"declared": _declared.get(layer, {}), "attributes": attributes,
+            "own": own}
 
 
 def _empty(cls):
@@ -121,11 +176,16 @@ def _set_state(self, state):
 
 
 def _reduce_module(self, _protocol):
+    if self in _viewed:
+        raise TypeError(f"cannot copy a {type(self).__name__} whose parameters "
+                        "are seen through views\n"
+                        "  hint: make it anew, view_parameters() of it, and "
+                        "load_state_dict()")
     values = _values(self)
     if self in _arguments:
         make, arguments, keywords = _arguments[self]
         return _layer, (make, arguments, keywords, self.name, self.is_training,
-                        values)
+                        values, _more(self))
     if not hasattr(self, "__dict__"):
         raise TypeError(f"cannot copy a {type(self).__name__}, whose arguments "
                         "are not known")

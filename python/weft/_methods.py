@@ -1,6 +1,8 @@
 """Methods of tensors that are functions of weft.functions, and operators of
 variables that are those of what they hold."""
 
+import operator
+
 from weft import functions
 from weft._weft import Tensor, Variable
 
@@ -12,7 +14,12 @@ _METHODS = """
 _OPERATORS = """
     add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow
     rpow matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift
-    neg abs invert lt le gt ge getitem len iter float int bool array
+    neg abs invert eq ne lt le gt ge getitem len iter float int bool array
+""".split()
+
+_IN_PLACE = """
+    iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift
+    irshift
 """.split()
 
 
@@ -21,6 +28,18 @@ def _on_value(name):
         return getattr(self.read(), name)(*arguments, **keywords)
 
     method.__name__ = name
+    return method
+
+
+def _in_place(name):
+    # Without it Python would put a tensor in place of the variable.
+    compute = getattr(operator, name)
+
+    def method(self, other):
+        self.assign(compute(self.read(), other))
+        return self
+
+    method.__name__ = f"__{name}__"
     return method
 
 
@@ -41,6 +60,8 @@ def install():
     Tensor.astype = Tensor.cast
     for name in _OPERATORS:
         setattr(Variable, f"__{name}__", _on_value(f"__{name}__"))
+    for name in _IN_PLACE:
+        setattr(Variable, f"__{name}__", _in_place(name))
     for name in ("numpy", "item", "tolist"):
         setattr(Variable, name, _on_value(name))
     Variable.at = property(lambda self: self.read().at)

@@ -228,15 +228,19 @@ def broadcast_to(x, shape):
 def expand_dims(x, axis):
     """A new axis of size 1 at that place of the result."""
     x = tensor(x)
-    axis = axis % (x.ndim + 1)
+    axis = _place_among(x.ndim + 1, axis, "expand_dims")
     return x[(slice(None),) * axis + (None,)]
 
 
-def _axis_of(x, axis, name):
+def _place_among(rank, axis, name):
     at = operator.index(axis)
-    if not -x.ndim <= at < x.ndim:
-        raise InvalidArgument(f"{name}: {x.ndim} axes have no axis {at}")
-    return at % x.ndim
+    if not -rank <= at < rank:
+        raise InvalidArgument(f"{name}: {rank} axes have no axis {at}")
+    return at % rank
+
+
+def _axis_of(x, axis, name):
+    return _place_among(x.ndim, axis, name)
 
 
 def squeeze(x, axis=None):
@@ -320,7 +324,19 @@ def pad(x, widths, value=0.0):
     elif len(widths) == 1:
         widths = [tuple(widths[0])] * x.ndim
     low, high = zip(*widths) if widths else ((), ())
+    if _is_beyond_doubles(value):
+        inside = ops.pad(ones_like(x), low=low, high=high, value=0.0)
+        around = tensor(operator.index(value), dtype=x.dtype)
+        x = ops.pad(x, low=low, high=high, value=0.0)
+        return ops.where(ops.cast(inside, dtype="bool"), x, around)
     return ops.pad(x, low=low, high=high, value=value)
+
+
+def _is_beyond_doubles(value):
+    # Attributes of ops are doubles, which have no room for such an integer.
+    if isinstance(value, (Tensor, Variable, float)):
+        return False
+    return hasattr(value, "__index__") and builtins.abs(int(value)) > 2**53
 
 
 def take(x, indices, axis=None):
@@ -399,6 +415,9 @@ def full(shape, value, dtype=None):
     """A tensor whose elements are all one number, of its dtype by default."""
     if dtype is None:
         dtype = tensor(value).dtype
+    if _is_beyond_doubles(value):
+        one = tensor(operator.index(value), dtype=dtype)
+        return broadcast_to(one, shape)
     return ops.full(shape=shape, value=value, dtype=dtype)
 
 

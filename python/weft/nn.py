@@ -74,7 +74,24 @@ def _parts_of(value):
                 yield f".{index}{suffix}", part
 
 
+def _refuse_parts_of_layer(layer, name, value):
+    # A layer of C++ knows what it declared, and would not find others.
+    parts = [part for _, part in _parts_of(value)]
+    own = [id(each) for each in layer.parameters().values()] if parts else []
+    if all(id(part) in own for part in parts):
+        return
+    kind = type(layer).__name__
+    raise InvalidArgument(
+        f"{kind}.{name}: a subclass of a layer cannot own further parameters "
+        "or modules\n"
+        f"  hint: derive {kind} from nn.Module and keep the layer in an "
+        "attribute, or declare parameters by self.parameter()"
+    )
+
+
 def _set_attribute(module, name, value):
+    if isinstance(module, Layer) and hasattr(module, "__dict__"):
+        _refuse_parts_of_layer(module, name, value)
     # Layers know their place from here on. What modules could not find later
     # is refused: a set has no names for its parts.
     if isinstance(value, (Set, Sequence, Mapping)) and not isinstance(
@@ -120,7 +137,7 @@ def _load_state_dict(self, state, strict=True):
 
     Unless `strict` is false, both must have the same names. Returns the names
     that are missing in `state`, and those that it has besides. Nothing changes
-    where a value has another shape.
+    where a value has another shape or dtype.
     """
     variables = self.parameters()
     missing = [name for name in variables if name not in state]
@@ -140,8 +157,14 @@ def _load_state_dict(self, state, strict=True):
             raise InvalidArgument(
                 f"{type(self).__name__}.load_state_dict: '{name}' is "
                 f"{list(value.shape)}, where {list(wanted)} is wanted")
-    for name, value in found.items():
-        variables[name].assign(value)
+        if value.dtype != variables[name].dtype:
+            raise InvalidArgument(
+                f"{type(self).__name__}.load_state_dict: '{name}' is "
+                f"{value.dtype}, where {variables[name].dtype} is wanted\n"
+                "  hint: cast it first")
+    for name in found:
+        # As it was given: a variable copies what shares the bytes of an array.
+        variables[name].assign(state[name])
     return missing, unexpected
 
 
@@ -190,8 +213,9 @@ for _layer in (
     Linear, Lstm, MaxPool2d, MultiHeadAttention, Relu, ResidualBlock, RmsNorm,
     Sru,
 ):
-    _layer.__init__ = _copies.remember_arguments(_layer.__init__)
+    _layer.__init__ = _copies.remember_arguments(_layer)
 model = _copies.remember_model(model)
+view_parameters = _copies.remember_views(view_parameters, _own_parts)
 _copies.install()
 
 

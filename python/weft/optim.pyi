@@ -1,4 +1,4 @@
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence, overload
 
 from weft import Tensor, TensorLike, Variable
 
@@ -63,9 +63,14 @@ class schedule:
     def __call__(self, step: int) -> float: ...
 
 def schedules() -> dict[str, str]: ...
+@overload
+def clip_by_global_norm(  # type: ignore[misc]
+    gradients: Mapping[str, TensorLike], max_norm: float
+) -> dict[str, Tensor]: ...
+@overload
 def clip_by_global_norm(
-    gradients: Mapping[str, TensorLike] | Iterable[TensorLike], max_norm: float
-) -> list[Tensor]: ...
+    gradients: Iterable[TensorLike], max_norm: float
+) -> Sequence[Tensor]: ...
 def adafactor(
     variables: Variables,
     lr: float = ...,

@@ -265,11 +265,15 @@ def vmap(function, in_axes=0, out_axes=0):
         flags, sizes = [], []
 
         def lead(leaf, axis):
-            if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+            if axis is not None and isinstance(leaf, _weft.Variable):
+                leaf = leaf.read()
+            # What C++ counts as a tensor has a flag.
+            if not _weft.is_tensor_leaf(leaf):
                 return leaf
             flags.append(axis is not None)
             if axis is None:
                 return leaf
+            leaf = _weft.tensor(leaf)
             if not leaf.shape:
                 raise _weft.InvalidArgument(
                     "vmap: a number has no axis of instances; in_axes is None "
@@ -320,7 +324,8 @@ def vmap(function, in_axes=0, out_axes=0):
 def _moved(x, source, target):
     """The axis at another place, the others in order."""
     rank = len(x.shape)
-    source, target = source % rank, target % rank
+    source = functions._axis_of(x, source, "vmap")
+    target = functions._axis_of(x, target, "vmap")
     if source == target:
         return x
     axes = [axis for axis in range(rank) if axis != source]

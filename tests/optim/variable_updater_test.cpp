@@ -108,5 +108,21 @@ TEST(VariableUpdater, WantsAGradientForEachVariable) {
                [&] { updater.update({}); });
 }
 
+TEST(VariableUpdater, RefusesAGradientOfAnotherType) {
+  const Variable x(numbers({1, 2}), {.name = "x"});
+  VariableUpdater updater = updater_of("sgd", x, 0.5);
+  const std::vector<Value> gradient{Tensor::zeros({DType::kF32, {3, 2}})};
+  expect_error(ErrorCode::kInvalidArgument,
+               {"the gradient of 'x' is f32[3, 2]", "f32[2]"},
+               [&] { updater.update(gradient); });
+  EXPECT_EQ(updater.step().tensor().item(), 0);
+}
+
+TEST(VariableUpdater, RefusesAVariableThatIsNotF32) {
+  const Variable x(Tensor::zeros({DType::kF64, {2}}), {.name = "x"});
+  expect_error(ErrorCode::kUnsupported, {"'x' is f64"},
+               [&] { updater_of("sgd", x, 0.5); });
+}
+
 }  // namespace
 }  // namespace weft::testing::variable_updater_test

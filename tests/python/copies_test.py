@@ -25,6 +25,16 @@ class Block(nn.Module):
         return x * self.scale.read() + self.bias.read()
 
 
+class Scaled(nn.Linear):
+    def __init__(self, scale):
+        super().__init__(3, 2)
+        self.scale = scale
+        self.shift = self.parameter("shift", (2,), init="normal", scale=1.0)
+
+    def __call__(self, x):
+        return super().__call__(x) * self.scale + self.shift
+
+
 def copies(value):
     return (copy.deepcopy(value), pickle.loads(pickle.dumps(value)))
 
@@ -110,6 +120,41 @@ class Copies(unittest.TestCase):
         with self.assertRaisesRegex(weft.Error, r"'scale' is \[5\]"):
             model.load_state_dict(state, strict=False)
         self.assertEqual(model.state_dict()["layers.0.weight"].tolist(), before)
+        state["scale"] = np.zeros(3, np.float64)
+        with self.assertRaisesRegex(weft.Error, "'scale' is f64"):
+            model.load_state_dict(state, strict=False)
+        self.assertEqual(model.state_dict()["layers.0.weight"].tolist(), before)
+
+    def test_a_subclass_of_a_layer(self):
+        layer = Scaled(0.5)
+        layer.initialize(1)
+        x = weft.ones((1, 3))
+        for other in copies(layer):
+            self.assertEqual(other(x).tolist(), layer(x).tolist())
+            self.assertIs(other.shift, other.parameters()["shift"])
+        with self.assertRaisesRegex(weft.Error, "Scaled.more"):
+            layer.more = weft.Variable([1.0])
+
+    def test_views_are_not_forgotten(self):
+        model = nn.Sequential(nn.Linear(4, 4))
+        model.initialize(1)
+        nn.view_parameters(model, {"*weight": "quantized(bits=2)"})
+        for each in (model, model._parts[0]):
+            with self.assertRaisesRegex(TypeError, "through views"):
+                copy.deepcopy(each)
+
+    def test_variables_own_their_values(self):
+        array = np.ones(2, np.float32)
+        first = weft.Variable(array)
+        second = weft.Variable([0.0, 0.0])
+        second.assign(array)
+        layer = nn.Linear(2, 1, bias=False)
+        column = array.reshape(2, 1)
+        layer.load_state_dict({"weight": column})
+        array[:] = 2
+        self.assertEqual(first.tolist(), [1, 1])
+        self.assertEqual(second.tolist(), [1, 1])
+        self.assertEqual(layer.state_dict()["weight"].tolist(), [[1], [1]])
 
     def test_modules_are_shown(self):
         model = nn.Sequential(nn.Linear(3, 4), nn.Relu(), Block(4))

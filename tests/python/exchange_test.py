@@ -174,6 +174,18 @@ class Exchange(unittest.TestCase):
         self.assertEqual(variable.tolist(), [1, 1, 1])
         self.assertEqual(array.tolist(), [0, 0, 0])
 
+    def test_nothing_in_other_strides(self):
+        # Strides of NumPy are those of (3, 1).
+        empty = np.zeros((3, 2), np.float32)[:, 1:1]
+        self.assertEqual(weft.from_dlpack(empty).shape, (3, 0))
+
+    def test_a_copy_may_be_written(self):
+        x = weft.ones(2)
+        array = x.__array__(copy=True)
+        array[:] = 2
+        self.assertEqual(x.tolist(), [1, 1])
+        self.assertFalse(x.__array__().flags.writeable)
+
 
 if __name__ == "__main__":
     unittest.main()

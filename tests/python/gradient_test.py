@@ -283,6 +283,15 @@ class Layers(unittest.TestCase):
         )
         np.testing.assert_allclose(clipped, [0.6, 0.8], rtol=1e-4)
 
+    def test_arguments_from_the_end(self):
+        x, y = weft.tensor(2.0), weft.tensor(3.0)
+        product = weft.grad(lambda a, b: a * a * b, argnums=-1)
+        self.assertEqual(product(x, y).item(), 4)
+        second = weft.grad(lambda a, b: a * a * b, argnums=np.int64(1))
+        self.assertEqual(second(x, y).item(), 4)
+        with self.assertRaisesRegex(weft.Error, "argnums has 2"):
+            weft.grad(lambda a, b: a * b, argnums=2)(x, y)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,7 @@
 """Staged functions: what is traced, and when; captures and lifetimes."""
 
+import collections
+import enum
 import gc
 import threading
 import unittest
@@ -344,6 +346,31 @@ class Tracing(unittest.TestCase):
             thread.join()
         self.assertEqual(wrong, [])
         self.assertEqual(f.trace_count, 5)
+
+
+class Mode(str, enum.Enum):
+    SUM = "sum"
+
+
+class KindsOfArguments(unittest.TestCase):
+    def test_subclasses_of_numbers_and_texts(self):
+        product = weft.jit(lambda x, c: x * c)
+        x = weft.tensor([1, 2])
+        self.assertEqual(product(x, 1.5).dtype, "f32")
+        self.assertEqual(product(x, np.float64(1.5)).dtype, "f64")
+        mode = weft.jit(lambda x, mode: x.sum() if mode is Mode.SUM else x)
+        self.assertEqual(mode(x, "sum").shape, (2,))
+        self.assertEqual(mode(x, Mode.SUM).shape, ())
+        digits = weft.jit(lambda x, n: x + len(n) if type(n) is str else x)
+        self.assertEqual(digits(x, 10**30).tolist(), [1, 2])
+        self.assertEqual(digits(x, str(10**30)).tolist(), [32, 33])
+
+    def test_other_containers_of_tensors(self):
+        total = weft.jit(lambda items: items)
+        for items in (collections.OrderedDict(a=weft.ones(2)),
+                      weft.nn.ModuleList([weft.ones(2)])):
+            with self.assertRaisesRegex(weft.Error, "of tensors"):
+                total(items)
 
 
 if __name__ == "__main__":

@@ -139,6 +139,42 @@ class Optimizers(unittest.TestCase):
             weft.optim.sgd([p], wrap=["lookahed"])
 
 
+class Refusals(unittest.TestCase):
+    def test_clipped_gradients_keep_their_names(self):
+        p = {"w": weft.Variable([1.0, 1.0]), "b": weft.Variable([0.0, 0.0])}
+        optimizer = weft.optim.sgd(p, lr=1.0)
+        gradients = weft.grad(
+            lambda: (p["w"] + p["b"] * 100.0).sum(), wrt=p
+        )()
+        clipped = weft.optim.clip_by_global_norm(gradients, 1e9)
+        self.assertEqual(list(clipped), ["w", "b"])
+        optimizer.update(clipped)
+        self.assertEqual(p["w"].tolist(), [0, 0])
+        self.assertEqual(p["b"].tolist(), [-100, -100])
+
+    def test_names_want_names(self):
+        p = {"w": weft.Variable([1.0]), "b": weft.Variable([0.0])}
+        optimizer = weft.optim.sgd(p.values(), lr=1.0)
+        with self.assertRaisesRegex(weft.Error, "the variables have none"):
+            optimizer.update({"b": weft.ones(1), "w": weft.ones(1)})
+
+    def test_a_refused_step_changes_nothing(self):
+        v = weft.Variable([1.0, 2.0, 3.0], name="v")
+        for name in ("sgd", "adam"):
+            optimizer = getattr(weft.optim, name)([v], lr=1.0)
+            for wrong in (weft.ones((2, 3)), np.ones(3)):
+                with self.assertRaisesRegex(weft.Error, "gradient of 'v' is"):
+                    optimizer.update([wrong])
+            self.assertEqual(optimizer.step.item(), 0)
+        self.assertEqual(v.tolist(), [1, 2, 3])
+
+    def test_only_f32(self):
+        for dtype in ("f64", "f16"):
+            v = weft.Variable(weft.zeros(2, dtype), name="v")
+            with self.assertRaisesRegex(weft.Error, f"'v' is {dtype}"):
+                weft.optim.lion([v])
+
+
 class Schedules(unittest.TestCase):
     def test_rates_of_a_run(self):
         rate = weft.optim.schedule("cosine(from=0.1, to=0.0, warmup=10)",
@@ -150,6 +186,8 @@ class Schedules(unittest.TestCase):
         self.assertIn("constant", weft.optim.schedules())
         with self.assertRaisesRegex(weft.Error, "cosin"):
             weft.optim.schedule("cosin(from=1)", steps=3)
+        with self.assertRaisesRegex(weft.Error, "no step -1"):
+            rate(-1)
         with self.assertRaisesRegex(weft.Error, "one at least"):
             weft.optim.schedule("constant", steps=0)
         optimizer = weft.optim.sgd([weft.Variable([1.0])], lr=1.0)

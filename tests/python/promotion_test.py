@@ -80,5 +80,19 @@ class Promotion(unittest.TestCase):
         )
 
 
+class LargeIntegers(unittest.TestCase):
+    def test_they_keep_their_digits(self):
+        for value in (2**63 - 1, -(2**63), 2**53 + 1, np.int64(2**53 + 1)):
+            self.assertEqual(weft.full(2, value).tolist(), [value] * 2)
+            padded = weft.pad(weft.tensor([5]), (1, 0), value)
+            self.assertEqual(padded.tolist(), [value, 5])
+
+    def test_what_does_not_fit_is_refused(self):
+        for value in (1e30, 2.0**63, -1e30):
+            with self.assertRaisesRegex(weft.Error, "does not fit i64"):
+                weft.tensor(value, dtype="i64")
+        self.assertEqual(weft.tensor(-2.0**63, dtype="i64").item(), -2**63)
+
+
 if __name__ == "__main__":
     unittest.main()

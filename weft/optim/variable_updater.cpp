@@ -1,7 +1,9 @@
 #include "weft/optim/variable_updater.h"
 
 #include "weft/graph/context.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/optim/row_gradient.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
@@ -23,6 +25,40 @@ void assign_all(const std::vector<Variable>& variables,
   }
 }
 
+std::string variable_title(const VariableState& variable) {
+  return variable.name.empty() ? "a variable" : "'" + variable.name + "'";
+}
+
+// The rate and its corrections are f32, which do not mix with other dtypes.
+void check_variable_dtype(const VariableState& variable) {
+  if (variable.type.dtype == DType::kF32) return;
+  throw Error(ErrorCode::kUnsupported, "optimizer",
+              "{} is {}, and optimizers change f32", variable_title(variable),
+              to_string(variable.type.dtype))
+      .hint("keep it in f32 and cast what is read from it");
+}
+
+// Dims that are known only when a graph runs are checked there.
+bool gradient_fits(const TensorType& wanted, const TensorType& given) {
+  if (wanted.dtype != given.dtype ||
+      wanted.shape.rank() != given.shape.rank()) {
+    return false;
+  }
+  for (int axis = 0; axis < wanted.shape.rank(); ++axis) {
+    const Dim dim = given.shape[axis];
+    if (dim != wanted.shape[axis] && !is_symbolic(dim)) return false;
+  }
+  return true;
+}
+
+void check_gradient(const VariableState& variable, const Value& gradient) {
+  if (gradient_fits(variable.type, gradient.type())) return;
+  throw Error(ErrorCode::kInvalidArgument, "optimizer",
+              "the gradient of {} is {}, and it is {}",
+              variable_title(variable), to_string(gradient.type()),
+              to_string(variable.type));
+}
+
 }  // namespace
 
 VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
@@ -35,6 +71,7 @@ VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
           statistic(Tensor::scalar(static_cast<float>(lr)), "learning_rate")),
       step_(statistic(Tensor::scalar(0.0), "step")) {
   for (const VariableRef& variable : variables_) {
+    check_variable_dtype(*variable);
     std::vector<Variable>& own = slots_.emplace_back();
     for (const Slot& slot :
          optimizer_->slots({variable->name, variable->type})) {
@@ -53,8 +90,10 @@ void VariableUpdater::update(std::span<const Value> gradients) {
                 "{} gradients for {} variables", gradients.size(),
                 variables_.size());
   }
-  // Steps count from 1, as bias corrections need it.
-  step_.assign_add(Tensor::scalar(1.0));
+  // A step that is refused changes nothing.
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    check_gradient(*variables_[i], gradients[i]);
+  }
   Context& context = current_context();
   // All is read before anything is assigned, as an optimizer may look at all
   // parameters.
@@ -68,8 +107,11 @@ void VariableUpdater::update(std::span<const Value> gradients) {
   // Tables of which few rows have a gradient are updated in these alone.
   const TouchedRows touched(*optimizer_, steps);
   std::vector<Value> shared = values_of(shared_);
-  optimizer_->update(steps, shared, {learning_rate_.read(), step_.read()});
+  // Steps count from 1, as bias corrections need it.
+  const Value number = step_.read() + 1.0;
+  optimizer_->update(steps, shared, {learning_rate_.read(), number});
   touched.put_back(steps);
+  step_.assign(number);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     context.assign(variables_[i], steps[i].parameter);
     assign_all(slots_[i], steps[i].slots);

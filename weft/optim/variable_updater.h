@@ -20,12 +20,14 @@ namespace weft {
 class VariableUpdater {
  public:
   // Makes the slots, named "variable.slot", and those that all variables share,
-  // by their names alone.
+  // by their names alone. Throws Error(kUnsupported) for a variable that is not
+  // f32.
   VariableUpdater(std::unique_ptr<Optimizer> optimizer,
                   std::vector<VariableRef> variables, double lr);
 
   // One step, with a gradient for each variable, in order. Throws
-  // Error(kInvalidArgument) for another number of gradients.
+  // Error(kInvalidArgument) for another number of gradients, and for one of
+  // another type than its variable: then nothing has changed.
   void update(std::span<const Value> gradients);
 
   const std::vector<VariableRef>& variables() const { return variables_; }
