@@ -47,7 +47,8 @@ int exit_code(ErrorCode code) {
 }
 
 int report(int code, std::string_view text) {
-  fmt::print(stderr, "{}", error_text(text, has_colours(STDERR_FILENO)));
+  // Where nobody can be told, the code still tells: fmt::print would throw.
+  std::fputs(error_text(text, has_colours(STDERR_FILENO)).c_str(), stderr);
   return code;
 }
 
@@ -108,7 +109,7 @@ std::string unknown_verb(const WantedVerb& wanted) {
 
 // Whoever names no verb where one is wanted is shown what there are.
 int report_no_verb(const CLI::App& app, const CLI::App& above) {
-  fmt::print(stderr, "{}", above.help(&above == &app ? "" : app.get_name()));
+  std::fputs(above.help(&above == &app ? "" : app.get_name()).c_str(), stderr);
   return kBadUsage;
 }
 

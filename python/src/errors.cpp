@@ -1,4 +1,5 @@
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "python/src/bind.h"
@@ -60,7 +61,10 @@ const py::object& exception_of(ErrorCode code) {
 }
 
 void raise(const py::object& type, const Error& error) {
-  py::object raised = type(error.what());
+  // Messages show what stands in files, which need not be UTF-8.
+  const std::string_view text = error.what();
+  py::object raised = type(py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), std::ssize(text), "backslashreplace")));
   raised.attr("code") = std::string(to_string(error.code()));
   PyErr_SetObject(type.ptr(), raised.ptr());
 }

@@ -96,6 +96,12 @@ class UsageTest(CliTest):
                 self.assertEqual(done.returncode, 1, words)
                 self.assertIn("standard output", done.stderr)
 
+    def test_who_cannot_be_told_gets_the_code(self) -> None:
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for words in (("bogus",), ()):
+                done = subprocess.run([BIN, *words], stderr=full)
+                self.assertEqual(done.returncode, 2, words)
+
     def test_options_that_would_do_nothing_are_refused(self) -> None:
         graph = self.write("one.weft", """func @f(%0: f32[2]) -> (f32[2]) {
   %1 = add(%0, %0) : f32[2]

@@ -1,5 +1,7 @@
 """weft.data: readers and arrays, in batches."""
 
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -8,6 +10,13 @@ import weft
 
 
 class Data(unittest.TestCase):
+    def test_errors_show_bytes_that_are_no_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "latin1.csv"
+            path.write_bytes(b"a,b\n1,2\nx\xe9,5\n1,2\n")
+            with self.assertRaisesRegex(weft.Error, r"x\\xe9"):
+                weft.data.open("csv", str(path), label="b", numbers="a")
+
     def test_a_reader(self):
         parts = weft.data.open("digits")
         self.assertEqual(sorted(parts), ["test", "train"])
