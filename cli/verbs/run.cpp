@@ -61,9 +61,15 @@ struct RunArguments {
   ExecutableOptions executable() const { return {.tagged = tagged()}; }
 };
 
+// A double does not hold every i64.
+Json element_of(const Tensor& tensor, std::int64_t index) {
+  if (tensor.dtype() != DType::kI64) return number(tensor.item(index));
+  return tensor.data<std::int64_t>()[index];
+}
+
 // Elements are taken in row-major order, which is that of nested lists.
 Json to_json(const Tensor& tensor, int axis, std::int64_t& next) {
-  if (axis == tensor.shape().rank()) return number(tensor.item(next++));
+  if (axis == tensor.shape().rank()) return element_of(tensor, next++);
   Json list = Json::array();
   for (Dim i = 0; i < tensor.shape()[axis]; ++i) {
     list.push_back(to_json(tensor, axis + 1, next));

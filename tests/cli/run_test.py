@@ -127,6 +127,9 @@ func @scale(%0 "x": {dtype}[N], %1 "factor": f32[2]) -> ({dtype}[N]) {{
                 ("f32", "1e39", "outside of the range of f32")):
             self.refuse("run", self.exported(graph(dtype)), "--input",
                         f"x=[{value}]", parts=(part,))
+        path = self.exported(graph("i64"))
+        done = run("run", path, "--input", "x=[4611686018427387903]")
+        self.assertIn("9223372036854775806", done.stdout)
 
     def test_mistakes(self) -> None:
         path = self.exported()
