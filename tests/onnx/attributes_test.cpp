@@ -7,7 +7,6 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/values.h"
 
-#include "weft/base/file.h"
 #include "weft/onnx/onnx.h"
 #include "weft/onnx/resizing.h"
 #include "weft/tensor/symbol.h"
@@ -97,13 +96,7 @@ void save_leaky_layer(const std::filesystem::path& path) {
       .output("y");
   WireWriter graph = inner.body();
   graph.message(1, node);
-  WireWriter opset;
-  opset.integer(2, 21);
-  WireWriter model;
-  model.integer(1, 10);
-  model.message(7, graph);
-  model.message(8, opset);
-  write_file(path, model.written());
+  test::save_graph(path, graph);
 }
 
 // Alphas are listed for the activations that have one, and not for all.

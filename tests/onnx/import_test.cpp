@@ -27,20 +27,10 @@ using test::near;
 using test::OnnxModel;
 using test::ops_of;
 using test::pattern;
+using test::save_graph;
 using test::TemporaryFolder;
 
 const TensorType kRow{DType::kF32, {2, 3}};
-
-// A model of a graph that OnnxModel cannot make.
-void save_graph(const std::filesystem::path& path, const WireWriter& graph) {
-  WireWriter opset;
-  opset.integer(2, 21);
-  WireWriter model;
-  model.integer(1, 10);
-  model.message(7, graph);
-  model.message(8, opset);
-  write_file(path, model.written());
-}
 
 class OnnxImport : public testing::Test {
  protected:

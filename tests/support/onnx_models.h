@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/file.h"
 #include "weft/onnx/model_writer.h"
 #include "weft/onnx/onnx.h"
 
@@ -53,6 +54,18 @@ class OnnxModel {
   onnx::GraphBytes graph_;
   onnx::WrittenModel model_;
 };
+
+// A model of a graph that OnnxModel cannot make.
+inline void save_graph(const std::filesystem::path& path,
+                       const WireWriter& graph) {
+  WireWriter opset;
+  opset.integer(2, 21);
+  WireWriter model;
+  model.integer(1, 10);
+  model.message(7, graph);
+  model.message(8, opset);
+  write_file(path, model.written());
+}
 
 // The names of the ops in a function, in their order.
 inline std::vector<std::string> ops_of(const Function& function) {

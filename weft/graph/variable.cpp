@@ -1,26 +1,13 @@
 #include "weft/graph/variable.h"
 
 #include "weft/graph/registry.h"
-#include "weft/tensor/symbol.h"
+#include "weft/graph/variable_type.h"
 
 namespace weft {
 namespace {
 
 std::string title(const std::string& name) {
   return name.empty() ? "variable" : "variable '" + name + "'";
-}
-
-// Equal but for dims that are not known yet.
-bool may_hold(const TensorType& wanted, const TensorType& given) {
-  if (wanted.dtype != given.dtype ||
-      wanted.shape.rank() != given.shape.rank()) {
-    return false;
-  }
-  for (int axis = 0; axis < wanted.shape.rank(); ++axis) {
-    const Dim dim = given.shape[axis];
-    if (dim != wanted.shape[axis] && !is_symbolic(dim)) return false;
-  }
-  return true;
 }
 
 // A variable outlives the function that makes it, so its first value must be a

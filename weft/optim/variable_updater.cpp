@@ -1,9 +1,9 @@
 #include "weft/optim/variable_updater.h"
 
 #include "weft/graph/context.h"
+#include "weft/graph/variable_type.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/optim/row_gradient.h"
-#include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
@@ -38,21 +38,8 @@ void check_variable_dtype(const VariableState& variable) {
       .hint("keep it in f32 and cast what is read from it");
 }
 
-// Dims that are known only when a graph runs are checked there.
-bool gradient_fits(const TensorType& wanted, const TensorType& given) {
-  if (wanted.dtype != given.dtype ||
-      wanted.shape.rank() != given.shape.rank()) {
-    return false;
-  }
-  for (int axis = 0; axis < wanted.shape.rank(); ++axis) {
-    const Dim dim = given.shape[axis];
-    if (dim != wanted.shape[axis] && !is_symbolic(dim)) return false;
-  }
-  return true;
-}
-
 void check_gradient(const VariableState& variable, const Value& gradient) {
-  if (gradient_fits(variable.type, gradient.type())) return;
+  if (may_hold(variable.type, gradient.type())) return;
   throw Error(ErrorCode::kInvalidArgument, "optimizer",
               "the gradient of {} is {}, and it is {}",
               variable_title(variable), to_string(gradient.type()),
