@@ -7,6 +7,8 @@
 
 #include "cli/report.h"
 
+#include "weft/tensor/round_to_odd.h"
+
 namespace weft::cli {
 namespace {
 
@@ -51,8 +53,9 @@ T floating_of(const Json& json, DType dtype) {
   if constexpr (std::is_same_v<T, double>) {
     return wide;
   } else {
-    // bf16 and f16 are made from f32 alone.
-    const T value(static_cast<float>(wide));
+    // Halves are made from f32 alone, and rounded once all the same.
+    const T value(std::is_same_v<T, float> ? static_cast<float>(wide)
+                                           : round_to_odd(wide));
     if (!std::isfinite(static_cast<float>(value))) fail_outside(json, dtype);
     return value;
   }

@@ -8,6 +8,7 @@
 
 #include "weft/serve/protocol/datatype.h"
 #include "weft/serve/protocol/json_reader.h"
+#include "weft/tensor/round_to_odd.h"
 
 namespace weft::serve {
 namespace {
@@ -99,12 +100,11 @@ class Filler {
     fail("{} is outside of the range of {}", text, name());
   }
 
-  // FP16 and BF16, whose range is smaller than that of the float they are made
-  // from.
+  // FP16 and BF16, which are rounded once.
   template <class T>
   T half() {
-    const float wide = floating<float>();
-    const T value(wide);
+    const double wide = floating<double>();
+    const T value(round_to_odd(wide));
     if (std::isfinite(static_cast<float>(value))) return value;
     fail("{} is outside of the range of {}", wide, name());
   }
