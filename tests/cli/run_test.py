@@ -130,7 +130,7 @@ func @scale(%0 "x": {dtype}[N], %1 "factor": f32[2]) -> ({dtype}[N]) {{
         path = self.exported(graph("i64"))
         done = run("run", path, "--input", "x=[4611686018427387903]")
         self.assertIn("9223372036854775806", done.stdout)
-        # By way of f32 it would lie in the middle of two halves.
+        # It would lie in the middle of two halves by way of f32.
         path = self.exported(graph("f16"))
         done = run("run", path, "--input", "x=[1.00048828126]")
         self.assertEqual(json.loads(done.stdout)["results"][0]["value"],

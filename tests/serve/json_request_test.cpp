@@ -70,7 +70,7 @@ TEST(JsonRequest, NumbersAreExact) {
   EXPECT_EQ(real.data<float>()[1], -2.5e-3f);
   EXPECT_EQ(real.data<float>()[2], 0.0f);
   EXPECT_EQ(real.data<float>()[3], 3e38f);
-  // By way of f32 it would lie in the middle of two halves.
+  // It would lie in the middle of two halves by way of f32.
   const Tensor half =
       parsed(R"("shape": [1], "datatype": "FP16", "data": [1.00048828126])");
   EXPECT_EQ(half.item(0), 1 + 0x1p-10);
