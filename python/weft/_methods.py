@@ -7,7 +7,7 @@ from weft import functions
 from weft._weft import Tensor, Variable
 
 _METHODS = """
-    abs all any argmax argmin clip cumsum exp log max mean min prod round sqrt
+    abs all any argmax argmin clip cumprod cumsum exp log max mean min prod round sqrt
     square std sum tanh transpose var
 """.split()
 

@@ -165,13 +165,24 @@ def round(x, decimals=0):
     return ops.round(x * scale) / scale
 
 
+def _running(op, x, axis):
+    if axis is None:
+        return op(_flat(_wide(x)), axis=0)
+    return op(_wide(x), axis=axis)
+
+
 def cumsum(x, axis=None):
     """The running sum along an axis, or of all elements in order; of small
     integers i64.
     """
-    if axis is None:
-        return ops.cumsum(_flat(_wide(x)), axis=0)
-    return ops.cumsum(_wide(x), axis=axis)
+    return _running(ops.cumsum, x, axis)
+
+
+def cumprod(x, axis=None):
+    """The running product along an axis, or of all elements in order; of small
+    integers i64.
+    """
+    return _running(ops.cumprod, x, axis)
 
 
 def _sorted(x, axis):

@@ -171,6 +171,23 @@ void save_calls(const std::filesystem::path& path, int functions,
 }
 
 // Each of forty functions calls the next twice; one calls itself.
+// What becomes a slice for each number that is summed has few of them.
+TEST(OnnxHostileModel, SlicesOfAWindowAreBounded) {
+  for (const char* pool : {"MaxPool", "AveragePool"}) {
+    OnnxModel model;
+    model.input("x", {DType::kF32, {1, 1, 1 << 20}})
+        .node(pool, {"x"}, {"y"},
+              {{"kernel_shape", Integers{1 << 18}}, {"dilations", Integers{2}}})
+        .output("y");
+    expect_refused(model, "windows of 262144 taps, of at most 4096");
+  }
+  OnnxModel model;
+  model.input("x", {DType::kF32, {1, 1 << 20, 1, 1}})
+      .node("LRN", {"x"}, {"y"}, {{"size", std::int64_t{1} << 20}})
+      .output("y");
+  expect_refused(model, "sums 1048576 of 1048576 channels");
+}
+
 TEST(OnnxHostileModel, CallsOfFunctionsAreCountedBeforeTheyAreMade) {
   const TemporaryFolder folder;
   const auto path = folder / "model.onnx";

@@ -150,13 +150,5 @@ TEST(Sort, TopKKeepsTheFirstOfTies) {
             std::string::npos);
 }
 
-TEST(Cumsum, RunsEitherWay) {
-  const Value x = f32({3}, {1, 2, 3});
-  EXPECT_TENSOR(cumsum(x, 0), f32({3}, {1, 3, 6}));
-  EXPECT_TENSOR(cumsum(x, 0, true), f32({3}, {0, 1, 3}));
-  EXPECT_TENSOR(cumsum(x, 0, false, true), f32({3}, {6, 5, 3}));
-  EXPECT_TENSOR(cumsum(x, 0, true, true), f32({3}, {5, 3, 0}));
-}
-
 }  // namespace
 }  // namespace weft::testing::reduce_test

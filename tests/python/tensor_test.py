@@ -174,6 +174,7 @@ class Operators(unittest.TestCase):
             for name in ("sort", "argmax", "argmin", "cumsum", "any", "all"):
                 self.same(name, x, axis=axis)
             self.same("sort", whole, axis=axis)
+            self.same("cumprod", whole, axis=axis)
             self.same("take", x, np.array([1, 0]), axis=axis)
             self.same("concatenate", [x, x], axis=axis)
             self.same("argmax", x, axis=axis, keepdims=True)
@@ -228,6 +229,7 @@ class Operators(unittest.TestCase):
                 self.same("sum", x, axis=axis)
             self.same("prod", x[:4], axis=0)
             self.same("cumsum", x, axis=0)
+            self.same("cumprod", x[:4], axis=0)
             self.same("prod", x[:4], axis=())
         x = np.full(1000, 200, np.uint8)
         self.assertEqual(weft.sum(x).item(), 200_000)

@@ -75,6 +75,9 @@ TEST(RowIndependence, IsProvedWhereRowsStayApart) {
        ": f32[N, 4, 2]\nreturn %2\n"},
       {"f32[N, 4, 6]",
        "%2 = cumsum(%0) {axis = 1} : f32[N, 4, 6]\nreturn %2\n"},
+      {"f32[N, 4, 6]",
+       "%2 = linear_recurrence(%0, %0) {axis = 1} : f32[N, 4, 6]\n"
+       "%3 = cumprod(%2) {axis = 2} : f32[N, 4, 6]\nreturn %3\n"},
   };
   int tried = 0;
   for (const Sample& sample : samples) {
@@ -97,6 +100,9 @@ TEST(RowIndependence, IsDeniedWhereRowsMix) {
   const Sample samples[] = {
       {"f32[N, 4, 6]",
        "%2 = cumsum(%0) {axis = 0} : f32[N, 4, 6]\nreturn %2\n"},
+      {"f32[N, 4, 6]",
+       "%2 = linear_recurrence(%0, %0) {axis = 0} : f32[N, 4, 6]\n"
+       "return %2\n"},
       {"f32[N, 4, 6]",
        "%2 = softmax(%0) {axis = 0} : f32[N, 4, 6]\nreturn %2\n"},
       {"f32[N, 4, 6]",

@@ -17,6 +17,9 @@
 namespace weft::onnx {
 namespace {
 
+// Each is a slice of its own.
+constexpr std::int64_t kMostTaps = 4096;
+
 using Pool2d = std::function<Value(const Value&, const Taps&, const Taps&)>;
 
 PoolOptions pool_options(const Taps& rows, const Taps& columns) {
@@ -72,6 +75,11 @@ Value combined_along(const Value& padded, int axis, const Taps& taps,
     throw Error(ErrorCode::kUnsupported, "pool",
                 "dilated windows over {} pixels, which are not known",
                 to_string(size));
+  }
+  if (taps.kernel > kMostTaps) {
+    throw Error(ErrorCode::kUnsupported, "pool",
+                "dilated or widely padded windows of {} taps, of at most {}",
+                taps.kernel, kMostTaps);
   }
   const Dim count = (size - taps.span()) / taps.stride + 1;
   const int rank = padded.shape().rank();

@@ -34,6 +34,7 @@
 #include "weft/ops/resize.h"
 #include "weft/ops/rounding.h"
 #include "weft/ops/rows.h"
+#include "weft/ops/running.h"
 #include "weft/ops/scatter.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"

@@ -2,16 +2,19 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
+#include "weft/ops/running.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
@@ -61,25 +64,20 @@ constexpr auto kAsIs = [](auto total) { return total; };
 
 void sum_reference(const OpCall& call, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs) {
-  fold(
-      call, inputs[0], outputs[0], 0, [](auto a, auto b) { return a + b; },
-      kAsIs);
+  fold(call, inputs[0], outputs[0], 0, kAdd, kAsIs);
 }
 
 void mean_reference(const OpCall& call, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const double count = static_cast<double>(inputs[0].size()) /
                        static_cast<double>(outputs[0].size());
-  fold(
-      call, inputs[0], outputs[0], 0, [](auto a, auto b) { return a + b; },
-      [&](auto total) { return static_cast<double>(total) / count; });
+  fold(call, inputs[0], outputs[0], 0, kAdd,
+       [&](auto total) { return static_cast<double>(total) / count; });
 }
 
 void product_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
-  fold(
-      call, inputs[0], outputs[0], 1, [](auto a, auto b) { return a * b; },
-      kAsIs);
+  fold(call, inputs[0], outputs[0], 1, kMultiply, kAsIs);
 }
 
 // NaN wins, as in NumPy. Once the accumulator is NaN, no comparison with it is
@@ -230,24 +228,22 @@ Gradients extremum_gradient(const GradientContext& g) {
   return {where(is_winner, with_axes(g, g.dy()) / winners, scalar_like(x, 0))};
 }
 
-// The product of the other elements: y / x, unless x is 0; with exactly one
-// zero, the product of the rest reaches that one only. (Differentiated again,
-// this is exact as long as no element is 0.)
+// dy times the product of the other elements, axis by axis: what stands before
+// an element along an axis, times what stands behind it. No quotient is taken,
+// so that zeros are nothing special, to whichever order it is differentiated.
 Gradients product_gradient(const GradientContext& g) {
-  const Value& x = g.x(0);
-  const Integers& axes = g.attributes().integers("axes");
-  const Value zero = scalar_like(x, 0);
-  const Value one = scalar_like(x, 1);
-  // Zeros are counted per result: with none, every element gets y / x; with
-  // one, only the zero gets anything; with two, every product of the others is
-  // 0.
-  const Value is_zero = equal(x, zero);
-  const Value zeros = sum(cast(is_zero, x.dtype()), axes, true);
-  // With ones in the place of zeros, the quotient below divides by none.
-  const Value nonzero = where(is_zero, one, x);
-  const Value rest = product(nonzero, axes, true);
-  const Value others = where(is_zero, equal(zeros, one), equal(zeros, zero));
-  return {where(others, with_axes(g, g.dy()) * (rest / nonzero), zero)};
+  const Shape& shape = g.x(0).shape();
+  const AxisSet axes = axes_of(g.attributes(), shape);
+  Value dx = with_axes(g, g.dy());
+  Value rest = g.x(0);
+  std::optional<int> met;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!axes.has(axis)) continue;
+    if (met) rest = product(rest, {*met}, true);
+    dx = dx * cumprod(rest, axis, true) * cumprod(rest, axis, true, true);
+    met = axis;
+  }
+  return {dx};
 }
 
 std::vector<OpSample> reduction_samples() {

@@ -74,39 +74,6 @@ void sort_reference(const OpCall& call, std::span<const TensorView> inputs,
               call.attributes.flag("descending"));
 }
 
-void cumsum_reference(const OpCall& call, std::span<const TensorView> inputs,
-                      std::span<const TensorView> outputs) {
-  const TensorView& x = inputs[0];
-  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
-                                             x.shape().rank()));
-  const bool exclusive = call.attributes.flag("exclusive");
-  const bool reverse = call.attributes.flag("reverse");
-  const auto run = [&]<class Number>(Number) {
-    for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
-      const std::int64_t start =
-          i / cut.inner * cut.size * cut.inner + i % cut.inner;
-      // This is y_i = Σ x_j over j <= i, or j < i if exclusive.
-      Number sum{};
-      for (std::int64_t n = 0; n < cut.size; ++n) {
-        // In reverse, sums run from the end, but stand where their element
-        // stands.
-        const std::int64_t place =
-            start + (reverse ? cut.size - 1 - n : n) * cut.inner;
-        const auto value = load_as<Number>(x, place);
-        // In f16 and bf16 the running sum is a double here, and each place is
-        // rounded for itself: rounding as it goes would stall long sums.
-        const Number total = sum + value;
-        store_as(outputs[0], place, exclusive ? sum : total);
-        sum = total;
-      }
-    }
-  };
-  if (is_floating(x.dtype()))
-    run(double{});
-  else
-    run(std::int64_t{});
-}
-
 int checked_axis_of(const OpCall& call) {
   return checked_axis(call, call.attributes.integer("axis"),
                       call.input(0).shape.rank());
@@ -132,12 +99,6 @@ std::vector<TensorType> infer_sort(const OpCall& call) {
   return {x, {DType::kI64, x.shape}};
 }
 
-std::vector<TensorType> infer_cumsum(const OpCall& call) {
-  require_number(call);
-  checked_axis_of(call);
-  return {call.input(0)};
-}
-
 // The values came from their positions: that is where the gradient goes. As
 // positions of a row differ, dx[positions[i]] = dv[i].
 Gradients order_gradient(const GradientContext& g) {
@@ -145,14 +106,6 @@ Gradients order_gradient(const GradientContext& g) {
   const Shape& shape = g.x(0).shape();
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
   return {pick_scatter(g.dy(0), g.y(1), shape[axis], true, axis)};
-}
-
-// x_j counts in every y_i from i = j on (behind it, if exclusive), so dx_j is
-// the running sum of dy from the other end.
-Gradients cumsum_gradient(const GradientContext& g) {
-  const Attributes& a = g.attributes();
-  return {cumsum(g.dy(), a.integer("axis"), a.flag("exclusive"),
-                 !a.flag("reverse"))};
 }
 
 // A heap or a merge takes about n log n comparisons; each element counts one at
@@ -164,8 +117,6 @@ Cost order_cost(const OpCall& call) {
   const double count = static_cast<double>(call.input(0).shape.num_elements());
   return Cost::of(call, count * std::max(1.0, std::log2(size + 1)));
 }
-
-Cost cumsum_cost(const OpCall& call) { return Cost::elementwise(call, 1); }
 
 // Few of many and many of few are found in different ways. Small integers have
 // ties, of which the lower position goes first.
@@ -214,27 +165,6 @@ std::vector<OpSample> sort_samples() {
           order(floats({3, 0}), false, 0)};
 }
 
-// Both options go along rows, and along columns, where neighbours are summed
-// side by side.
-std::vector<OpSample> cumsum_samples() {
-  const auto along = [](InputSample x, std::int64_t axis, bool exclusive,
-                        bool reverse) {
-    return OpSample{
-        {std::move(x)},
-        {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}}};
-  };
-  return {along(floats({3, 5}), 1, false, false),
-          along(floats({3, 5}), 0, true, false),
-          along(floats({2, 3, 4}), 1, false, true),
-          along(floats({6}), -1, true, true),
-          along(floats({0, 2}), 0, false, false),
-          along(floats({1}), 0, true, false),
-          along(floats({70, 300}), 1, false, false),
-          along(floats({50, 67}), 0, true, true),
-          along(integers({30}, -9, 9), 0, false, false),
-          along(floats({40}, -1, 1, DType::kBF16), 0, false, false)};
-}
-
 void export_top(OnnxContext& c, const std::string& count, bool descending) {
   const auto results = c.emit("TopK", {c.x(0), count},
                               {{"axis", c.attributes().integer("axis")},
@@ -252,15 +182,6 @@ void export_sort(OnnxContext& c) {
   const Shape& shape = c.type(0).shape;
   const int axis = resolved_axis(c.attributes().integer("axis"), shape.rank());
   export_top(c, c.shape({shape[axis]}), c.attributes().flag("descending"));
-}
-
-void export_cumsum(OnnxContext& c) {
-  c.set(c.emit(
-      "CumSum",
-      {c.x(0), c.number(static_cast<double>(c.attributes().integer("axis")),
-                        DType::kI64)},
-      {{"exclusive", std::int64_t{c.attributes().flag("exclusive")}},
-       {"reverse", std::int64_t{c.attributes().flag("reverse")}}}));
 }
 
 }  // namespace
@@ -290,19 +211,6 @@ void register_sort(OpRegistry& ops) {
       .onnx(export_sort)
       .cost(order_cost)
       .samples(sort_samples);
-  ops.add("cumsum")
-      .summary("running sum along an axis")
-      .signature("(x) -> y")
-      .required("axis", std::int64_t{0})
-      .attribute("exclusive", false)
-      .attribute("reverse", false)
-      .infer(infer_cumsum)
-      .reference(cumsum_reference)
-      .gradient(cumsum_gradient)
-      .batch(batch_along_axis, sum_of_linear)
-      .onnx(export_cumsum)
-      .cost(cumsum_cost)
-      .samples(cumsum_samples);
 }
 
 std::pair<Value, Value> top_k(const Operand& x, std::int64_t k,
@@ -320,14 +228,6 @@ std::pair<Value, Value> sort(const Operand& x, bool descending,
       call_all(op, {x.value, 1}, {{"descending", descending}, {"axis", axis}},
                x.location);
   return {std::move(results[0]), std::move(results[1])};
-}
-
-Value cumsum(const Operand& x, std::int64_t axis, bool exclusive,
-             bool reverse) {
-  static const OpDef& op = op_registry().get("cumsum");
-  return call(op, {x.value},
-              {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}},
-              x.location);
 }
 
 }  // namespace weft

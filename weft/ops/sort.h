@@ -15,8 +15,5 @@ std::pair<Value, Value> top_k(const Operand& x, std::int64_t k,
 // Stable sort and the positions it came from, as i64.
 std::pair<Value, Value> sort(const Operand& x, bool descending = false,
                              std::int64_t axis = -1);
-// Running sum; exclusive leaves out the element itself.
-Value cumsum(const Operand& x, std::int64_t axis, bool exclusive = false,
-             bool reverse = false);
 
 }  // namespace weft

@@ -1,4 +1,5 @@
 // Normalizations. Those over channels are taken with channels last.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -165,7 +166,10 @@ void import_lrn(OnnxNode& node) {
   const Value x = node.operand(0).last();
   const int rank = x.shape().rank();
   const Dim channels = x.shape().back();
-  if (size < 1 || is_symbolic(channels) || size > channels * 2) {
+  // Each channel of a sum is a slice of its own.
+  constexpr std::int64_t kMost = 4096;
+  if (size < 1 || is_symbolic(channels) ||
+      size > std::min(channels * 2, kMost)) {
     throw node.unsupported("sums {} of {} channels", size, to_string(channels));
   }
   Integers low(static_cast<std::size_t>(rank), 0);

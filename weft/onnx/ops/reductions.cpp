@@ -8,6 +8,7 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/reduce.h"
+#include "weft/ops/running.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/sort.h"
@@ -173,36 +174,13 @@ void import_argument(OnnxNode& node) {
   node.set(keep ? x.result(found) : OnnxValue(found));
 }
 
-void import_cumulative_sum(OnnxNode& node) {
+template <Value (*kRun)(const Operand&, std::int64_t, bool, bool)>
+void import_running(OnnxNode& node) {
   const Value x = node.input(0);
   const std::int64_t axis = node.known_integer(1);
-  node.set(cumsum(x, normalize_axis(axis, x.shape().rank(), "CumSum"),
-                  node.integer("exclusive", 0) != 0,
-                  node.integer("reverse", 0) != 0));
-}
-
-// One factor after another: there is no op for it, and axes are short.
-void import_cumulative_product(OnnxNode& node) {
-  Value x = node.input(0);
-  const int rank = x.shape().rank();
-  const int axis = normalize_axis(node.known_integer(1), rank, "CumProd");
-  const Dim size = x.shape()[axis];
-  if (is_symbolic(size)) throw node.unsupported("an axis of unknown size");
-  const bool is_reverse = node.integer("reverse", 0) != 0;
-  const bool is_exclusive = node.integer("exclusive", 0) != 0;
-  if (is_reverse) x = reverse(x, {axis});
-  // After each step, an element is the product of twice as many.
-  Integers low(at(rank), 0);
-  for (Dim step = 1; step < size; step *= 2) {
-    low[at(axis)] = step;
-    const Value before = slice_axis(x, axis, 0, size - step);
-    x = x * pad(before, low, Integers(at(rank), 0), 1);
-  }
-  if (is_exclusive && size > 0) {
-    low[at(axis)] = 1;
-    x = pad(slice_axis(x, axis, 0, size - 1), low, Integers(at(rank), 0), 1);
-  }
-  node.set(is_reverse ? reverse(x, {axis}) : x);
+  node.set(kRun(x, normalize_axis(axis, x.shape().rank(), node.op()),
+                node.integer("exclusive", 0) != 0,
+                node.integer("reverse", 0) != 0));
 }
 
 // The least are the greatest of what is turned around.
@@ -245,8 +223,8 @@ void register_onnx_reductions(OnnxRegistry& ops) {
            .import = import_reduction<log_of_sum_of_exp>});
   ops.add({.name = "ArgMax", .import = import_argument<argmax>});
   ops.add({.name = "ArgMin", .import = import_argument<argmin>});
-  ops.add({.name = "CumSum", .import = import_cumulative_sum});
-  ops.add({.name = "CumProd", .import = import_cumulative_product});
+  ops.add({.name = "CumSum", .import = import_running<cumsum>});
+  ops.add({.name = "CumProd", .import = import_running<cumprod>});
   ops.add({.name = "TopK", .import = import_top_k});
 }
 

@@ -13,6 +13,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/running.h"
 #include "weft/ops/sort.h"
 #include "weft/ops/unary.h"
 #include "weft/optim/projection.h"

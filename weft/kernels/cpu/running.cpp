@@ -1,5 +1,6 @@
-// Running sums along an axis. Its vectors are AVX2's on every machine: memory
-// is what they wait for, and on Zen 4 longer ones take a quarter more time.
+// Running sums and products along an axis. Its vectors are AVX2's on every
+// machine: memory is what they wait for, and on Zen 4 longer ones take a
+// quarter more time.
 #include <algorithm>
 #include <hwy/highway.h>
 
@@ -7,30 +8,31 @@
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/simd/streaming.h"
 #include "weft/ops/support/axes.h"
+#include "weft/ops/support/scalar_functions.h"
 
 namespace weft {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t kSumsPerThread = 16 << 10;
-constexpr std::int64_t kCumsumWidth =
+constexpr std::int64_t kScannedPerThread = 16 << 10;
+constexpr std::int64_t kScanWidth =
     1024;  // columns that are read as one stretch
 // What a thread takes of a row at least: at the end of its part the processor
 // asks for the lines behind it, which are another thread's, and that takes
 // longer than to write some pages.
 constexpr std::int64_t kLeastOfRow = 16 << 10;  // bytes
 
-std::optional<std::string> cumsum_declines(const OpCall& call) {
+std::optional<std::string> running_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 ||
       dtype == DType::kI64) {
     return std::nullopt;
   }
-  return "running sums need more bits than " + std::string(to_string(dtype));
+  return "what runs needs more bits than " + std::string(to_string(dtype));
 }
 
-// What running sums add up in, so that long ones stay as exact as short ones.
+// What runs, so that long lines stay as exact as short ones.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
@@ -65,7 +67,25 @@ void store_narrow(WideVector<T> v, T* y) {
   }
 }
 
-template <class T>
+// What an element makes of what runs.
+struct Sum {
+  static constexpr int kStart = 0;
+  static constexpr auto kCombine = kAdd;
+  template <class V>
+  static V combine(V a, V b) {
+    return hn::Add(a, b);
+  }
+};
+struct Product {
+  static constexpr int kStart = 1;
+  static constexpr auto kCombine = kMultiply;
+  template <class V>
+  static V combine(V a, V b) {
+    return hn::Mul(a, b);
+  }
+};
+
+template <class T, class Running>
 class Scan {
  public:
   explicit Scan(const OpCall& call)
@@ -83,23 +103,24 @@ class Scan {
   }
 
  private:
-  // The `n`-th to be added, of `size`.
+  // Where the `n`-th of `size` stands.
   std::int64_t place(std::int64_t n, std::int64_t size) const {
     return is_reverse_ ? size - 1 - n : n;
   }
 
   // --- Lines that lie end to end ------------------------------------------
-  // An addition waits for the one before it, so that several lines take as long
-  // as one.
+  // A step waits for the one before it, so that several lines take as long as
+  // one.
   template <std::int64_t kLines>
   void scan_together(const T* x, T* y) const {
-    Wide<T> sums[kLines] = {};
+    Wide<T> running[kLines];
+    std::fill_n(running, kLines, Wide<T>{Running::kStart});
     for (std::int64_t n = 0; n < cut_.size; ++n) {
       for (std::int64_t line = 0; line < kLines; ++line) {
         const std::int64_t i = line * cut_.size + place(n, cut_.size);
-        const Wide<T> total = sums[line] + static_cast<Wide<T>>(x[i]);
-        y[i] = static_cast<T>(is_exclusive_ ? sums[line] : total);
-        sums[line] = total;
+        const Wide<T> before = running[line];
+        running[line] = Running::kCombine(before, static_cast<Wide<T>>(x[i]));
+        y[i] = static_cast<T>(is_exclusive_ ? before : running[line]);
       }
     }
   }
@@ -119,10 +140,10 @@ class Scan {
   }
 
   // --- Columns side by side -----------------------------------------------
-  // Rows that lie `step` apart, in this order. Several at once, as each sum is
+  // Rows that lie `step` apart, in this order. Several at once, as what runs is
   // then loaded and stored once for all of them.
   template <std::int64_t kRows, bool kIsExclusive>
-  static void scan_rows(const T* x, T* y, std::int64_t step, Wide<T>* sums,
+  static void scan_rows(const T* x, T* y, std::int64_t step, Wide<T>* running,
                         std::int64_t width) {
     constexpr auto kLanes =
         static_cast<std::int64_t>(hn::MaxLanes(WideTag<T>()));
@@ -140,13 +161,14 @@ class Scan {
         }
       }
       for (std::int64_t n = 0; n < kVectors; ++n) {
-        WideVector<T> sum = hn::LoadU(WideTag<T>(), sums + i + n * kLanes);
+        Wide<T>* const place = running + i + n * kLanes;
+        WideVector<T> now = hn::LoadU(WideTag<T>(), place);
         for (std::int64_t row = 0; row < kRows; ++row) {
-          const WideVector<T> before = sum;
-          sum = hn::Add(sum, values[row][n]);
-          values[row][n] = kIsExclusive ? before : sum;
+          const WideVector<T> before = now;
+          now = Running::combine(now, values[row][n]);
+          values[row][n] = kIsExclusive ? before : now;
         }
-        hn::StoreU(sum, WideTag<T>(), sums + i + n * kLanes);
+        hn::StoreU(now, WideTag<T>(), place);
       }
       for (std::int64_t row = 0; row < kRows; ++row) {
         for (std::int64_t n = 0; n < kVectors; ++n) {
@@ -156,29 +178,31 @@ class Scan {
     }
     for (; i < width; ++i) {
       for (std::int64_t row = 0; row < kRows; ++row) {
-        const Wide<T> total = sums[i] + static_cast<Wide<T>>(x[row * step + i]);
-        y[row * step + i] = static_cast<T>(kIsExclusive ? sums[i] : total);
-        sums[i] = total;
+        const Wide<T> before = running[i];
+        running[i] =
+            Running::kCombine(before, static_cast<Wide<T>>(x[row * step + i]));
+        y[row * step + i] = static_cast<T>(kIsExclusive ? before : running[i]);
       }
     }
   }
 
   template <std::int64_t kRows>
-  void scan_rows(const T* x, T* y, std::int64_t step, Wide<T>* sums,
+  void scan_rows(const T* x, T* y, std::int64_t step, Wide<T>* running,
                  std::int64_t width) const {
     if (is_exclusive_) {
-      scan_rows<kRows, true>(x, y, step, sums, width);
+      scan_rows<kRows, true>(x, y, step, running, width);
     } else {
-      scan_rows<kRows, false>(x, y, step, sums, width);
+      scan_rows<kRows, false>(x, y, step, running, width);
     }
   }
 
   // One row, past the caches.
-  void stream_row(const T* x, T* y, Wide<T>* sums, std::int64_t width) const {
+  void stream_row(const T* x, T* y, Wide<T>* running,
+                  std::int64_t width) const {
     make_tiles(reinterpret_cast<std::byte*>(y), width, sizeof(T), true,
                [&](std::int64_t first, std::int64_t count, std::byte* to) {
                  scan_rows<1>(x + first, reinterpret_cast<T*>(to), 0,
-                              sums + first, count);
+                              running + first, count);
                });
   }
 
@@ -195,24 +219,25 @@ class Scan {
             const std::int64_t column = begin % cut_.inner;
             // A range may begin in the middle of the columns.
             const std::int64_t width =
-                std::min({cut_.inner - column, end - begin, kCumsumWidth});
+                std::min({cut_.inner - column, end - begin, kScanWidth});
             const std::int64_t start =
                 begin / cut_.inner * cut_.size * cut_.inner + column;
-            // One sum for each column lives on the stack while all rows pass.
-            Wide<T> sums[kCumsumWidth] = {};
+            // What runs in each column lives on the stack while all rows pass.
+            Wide<T> running[kScanWidth];
+            std::fill_n(running, width, Wide<T>{Running::kStart});
             const std::int64_t step = is_reverse_ ? -cut_.inner : cut_.inner;
             std::int64_t n = 0;
             const auto scan = [&]<std::int64_t kRows>() {
               for (; n + kRows <= cut_.size; n += kRows) {
                 const auto at = start + place(n, cut_.size) * cut_.inner;
-                scan_rows<kRows>(x + at, y + at, step, sums, width);
+                scan_rows<kRows>(x + at, y + at, step, running, width);
               }
             };
             // What outgrows the caches goes row by row past them, and leaves
             // nothing to the loops below.
             for (; streams_ && n < cut_.size; ++n) {
               const auto at = start + place(n, cut_.size) * cut_.inner;
-              stream_row(x + at, y + at, sums, width);
+              stream_row(x + at, y + at, running, width);
             }
             scan.template operator()<kTogether>();
             scan.template operator()<1>();
@@ -225,7 +250,7 @@ class Scan {
   // Lines that are worth a thread.
   std::int64_t grain() const {
     return std::max<std::int64_t>(
-        1, kSumsPerThread / std::max<std::int64_t>(1, cut_.size));
+        1, kScannedPerThread / std::max<std::int64_t>(1, cut_.size));
   }
 
   AxisCut cut_;
@@ -234,31 +259,35 @@ class Scan {
   bool streams_;  // columns' results
 };
 
-template <class T>
+template <class T, class Running>
 std::unique_ptr<PreparedKernel> kernel_of(const OpCall& call) {
-  const Scan<T> scan(call);
+  const Scan<T, Running> scan(call);
   return make_kernel([scan](const KernelBuffers& buffers) {
     scan.run(input_of<T>(buffers, 0), output_of<T>(buffers, 0));
   });
 }
 
-std::unique_ptr<PreparedKernel> prepare_cumsum(const OpCall& call) {
+template <class Running>
+std::unique_ptr<PreparedKernel> prepare_running(const OpCall& call) {
   switch (call.input(0).dtype) {
     case DType::kF64:
-      return kernel_of<double>(call);
+      return kernel_of<double, Running>(call);
     case DType::kI32:
-      return kernel_of<std::int32_t>(call);
+      return kernel_of<std::int32_t, Running>(call);
     case DType::kI64:
-      return kernel_of<std::int64_t>(call);
+      return kernel_of<std::int64_t, Running>(call);
     default:
-      return kernel_of<float>(call);
+      return kernel_of<float, Running>(call);
   }
 }
 
 }  // namespace
 
-void register_cpu_cumsum(KernelRegistry& kernels) {
-  kernels.add({"cumsum", "cpu:scan", 10, cumsum_declines, prepare_cumsum});
+void register_cpu_running(KernelRegistry& kernels) {
+  kernels.add(
+      {"cumsum", "cpu:scan", 10, running_declines, prepare_running<Sum>});
+  kernels.add(
+      {"cumprod", "cpu:scan", 10, running_declines, prepare_running<Product>});
 }
 
 }  // namespace weft
