@@ -133,6 +133,13 @@ class TaggedWorker {
   std::int32_t run_region(Frame* frame, const Work& work);
   void run_scalars(Frame* frame, const Work& work, ScalarProgram& program);
   std::int32_t run_plan(Frame* frame, const Work& work, RegionRunner& runner);
+  const Function& function_of(const Work& work) const;
+  Tensor& total_of(Frame* frame, const Work& work, std::size_t result) const;
+  Cell* take_operands(Frame* frame, const Work& work);
+  void make_results(Frame* frame, const Work& work, RegionRunner& runner,
+                    bool in_place, Cell* cell);
+  std::int32_t send_results(Frame* frame, const Work& work,
+                            const RegionRunner& runner, const Cell* cell);
   static bool owns_changed(Frame* frame, const Work& work,
                            const RegionRunner& runner);
   std::int32_t run_switch(Frame* frame, const Work& work);

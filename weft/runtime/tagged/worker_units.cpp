@@ -54,62 +54,20 @@ void TaggedWorker::run_scalars(Frame* frame, const Work& work,
 
 std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
                                     RegionRunner& runner) {
-  const Function& function = session_.graph.regions[at(work.region)].function;
-  const auto& results = function.results();
+  const Function& function = function_of(work);
   // The addresses of cells are given to the plan, so all of them exist first.
-  cells_.resize(std::max(cells_.size(), work.inputs.size() + results.size()));
-  inputs_.clear();
-  outputs_.clear();
-  made_.clear();
-  Cell* cell = cells_.data();
-  for (const Input& input : work.inputs) {
-    if (input.is_argument) {
-      inputs_.push_back(session_.arguments[input.slot].raw());
-    } else if (!input.is_inline) {
-      inputs_.push_back(frame->tensor(input.slot).raw());
-    } else {
-      // A plan relies on aligned operands, and words of a frame lie 8 bytes
-      // apart.
-      std::memcpy(cell->bytes, frame->at(input.slot), sizeof(std::uint64_t));
-      inputs_.push_back(cell++->bytes);
-    }
-  }
-  const auto total_of = [&](std::size_t result) -> Tensor& {
-    return frame->sums->total(
-        accumulator_of(*frame->layout, work.outputs[result]),
-        function.type(results[result]));
-  };
+  cells_.resize(
+      std::max(cells_.size(), work.inputs.size() + function.results().size()));
+  Cell* const results = take_operands(frame, work);
   // The plan adds rows to a total where it lies: it takes the total as a
   // donated operand and gives it back as a result.
   for (const std::size_t result : runner.added()) {
-    inputs_.push_back(total_of(result).raw());
+    inputs_.push_back(total_of(frame, work, result).raw());
   }
-  Cell* const scalars = cell;
-  const FinalRegion* last = final_region(work.region);
   // A final region's results have places of their own.
-  const bool in_place = last == nullptr && owns_changed(frame, work, runner);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const TensorType& type = function.type(results[i]);
-    if (is_inline(type)) {
-      outputs_.push_back(cell++->bytes);
-    } else if (runner.adds(i)) {
-      made_.emplace_back();
-      outputs_.push_back(total_of(i).raw());
-    } else if (const auto table =
-                   in_place ? runner.table_of(i) : std::nullopt) {
-      // The table is moved on as the result that overwrites it, so that the
-      // activation that reads it next owns it alone again.
-      const Input& input = work.inputs[*table];
-      made_.push_back(frame->tensor(input.slot).take(input.type));
-      outputs_.push_back(made_.back().raw());
-    } else {
-      const int result = last == nullptr ? -1 : last->results[i];
-      made_.push_back(result < 0 || session_.destinations.empty()
-                          ? Tensor::empty(type)
-                          : session_.destinations[at(result)]);
-      outputs_.push_back(made_.back().raw());
-    }
-  }
+  const bool in_place =
+      final_region(work.region) == nullptr && owns_changed(frame, work, runner);
+  make_results(frame, work, runner, in_place, results);
   // Whether a table may be overwritten is known for each activation only: there
   // are two plans, of which the second is made when it is first needed.
   Plan& plan = in_place ? runner.plan_in_place() : runner.plan();
@@ -126,10 +84,80 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
       frame->tensor(input.slot) = {};
     }
   }
+  return send_results(frame, work, runner, results);
+}
+
+const Function& TaggedWorker::function_of(const Work& work) const {
+  return session_.graph.regions[at(work.region)].function;
+}
+
+// What the activation has added up for a result of its region.
+Tensor& TaggedWorker::total_of(Frame* frame, const Work& work,
+                               std::size_t result) const {
+  const Function& function = function_of(work);
+  return frame->sums->total(
+      accumulator_of(*frame->layout, work.outputs[result]),
+      function.type(function.results()[result]));
+}
+
+// Where operands lie. Returns the first cell that is free.
+TaggedWorker::Cell* TaggedWorker::take_operands(Frame* frame,
+                                                const Work& work) {
+  inputs_.clear();
+  Cell* cell = cells_.data();
+  for (const Input& input : work.inputs) {
+    if (input.is_argument) {
+      inputs_.push_back(session_.arguments[input.slot].raw());
+    } else if (!input.is_inline) {
+      inputs_.push_back(frame->tensor(input.slot).raw());
+    } else {
+      // A plan relies on aligned operands, and words of a frame lie 8 bytes
+      // apart.
+      std::memcpy(cell->bytes, frame->at(input.slot), sizeof(std::uint64_t));
+      inputs_.push_back(cell++->bytes);
+    }
+  }
+  return cell;
+}
+
+// Where results go: words into cells, all others into tensors.
+void TaggedWorker::make_results(Frame* frame, const Work& work,
+                                RegionRunner& runner, bool in_place,
+                                Cell* cell) {
+  outputs_.clear();
+  made_.clear();
+  const Function& function = function_of(work);
+  const FinalRegion* last = final_region(work.region);
+  for (std::size_t i = 0; i < function.results().size(); ++i) {
+    const TensorType& type = function.type(function.results()[i]);
+    if (is_inline(type)) {
+      outputs_.push_back(cell++->bytes);
+    } else if (runner.adds(i)) {
+      made_.emplace_back();
+      outputs_.push_back(total_of(frame, work, i).raw());
+    } else if (const auto table =
+                   in_place ? runner.table_of(i) : std::nullopt) {
+      // The table is moved on as the result that overwrites it, so that the
+      // activation that reads it next owns it alone again.
+      const Input& input = work.inputs[*table];
+      made_.push_back(frame->tensor(input.slot).take(input.type));
+      outputs_.push_back(made_.back().raw());
+    } else {
+      const int result = last == nullptr ? -1 : last->results[i];
+      made_.push_back(result < 0 || session_.destinations.empty()
+                          ? Tensor::empty(type)
+                          : session_.destinations[at(result)]);
+      outputs_.push_back(made_.back().raw());
+    }
+  }
+}
+
+// Cells and tensors were made in the order of the results, each kind by itself,
+// and are taken in that order.
+std::int32_t TaggedWorker::send_results(Frame* frame, const Work& work,
+                                        const RegionRunner& runner,
+                                        const Cell* cell) {
   std::int32_t begun = 0;
-  cell = scalars;
-  // Cells and tensors were made in the order of the results, each kind by
-  // itself, and are taken in that order.
   std::size_t next = 0;
   for (std::size_t i = 0; i < work.outputs.size(); ++i) {
     const Port& port = work.outputs[i];

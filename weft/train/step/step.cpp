@@ -45,6 +45,35 @@ class ParameterObserver : public RunObserver {
   FloatMode mode_ = float_mode();
 };
 
+ExecutableOptions executable_options(const StepDescription& description,
+                                     StepCut cut) {
+  const auto& asked = description.options();
+  ExecutableOptions options;
+  options.check_numerics = asked.check_numerics;
+  options.without = asked.without;
+  options.batch_norm = asked.batch_norm;
+  options.tagged = asked.tagged;
+  options.search = asked.search;
+  // What only reads the model keeps nothing for later.
+  if (differentiates(cut)) options.memory_limit = asked.memory_limit;
+  return options;
+}
+
+bool is_of_model(EntryRole role) {
+  return role == EntryRole::kParameter || role == EntryRole::kFrozen ||
+         role == EntryRole::kStatistic;
+}
+
+// What an entry's values lie in: what was given for it, or zeros of its own.
+Tensor memory_for(const Entry& entry, StepCut cut) {
+  const bool is_given = entry.memory.is_defined();
+  const bool has_its_own =
+      // Measuring must not change what training goes on with.
+      (entry.role == EntryRole::kCarried && !differentiates(cut)) ||
+      (entry.role == EntryRole::kGradient && !is_given);
+  return has_its_own ? Tensor::zeros(entry.type) : entry.memory;
+}
+
 }  // namespace
 
 Step::Step(const StepDescription& description, StepCut cut)
@@ -60,19 +89,8 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
   Program program;
   FunctionBuilder& builder = program.builder(name_of(cut));
   StagedStep staged(description, cut, builder);
-  ExecutableOptions settings;
-  settings.check_numerics = description.options().check_numerics;
-  settings.without = description.options().without;
-  settings.batch_norm = description.options().batch_norm;
-  settings.tagged = description.options().tagged;
-  settings.search = description.options().search;
-  // What only reads the model keeps nothing for later.
-  if (differentiates(cut)) {
-    settings.memory_limit = description.options().memory_limit;
-  }
-  const std::vector<Entry>& entries = description.entries();
-  std::vector<bool> is_read(entries.size());
-  for (std::size_t i = 0; i < entries.size(); ++i) {
+  std::vector<bool> is_read(description.entries().size());
+  for (std::size_t i = 0; i < is_read.size(); ++i) {
     // It is asked before compute(), which puts next values in the place of
     // those that were read.
     is_read[i] = staged.is_read(i);
@@ -80,84 +98,83 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
   program.add(builder.build([&] { return staged.compute(); }));
   tables_ = staged.tables();
 
+  ExecutableOptions options = executable_options(description, cut);
+  bind(description, cut, is_read, options);
+  if (ExecutableCache* shared = description.options().executables) {
+    return shared->get(program.build(), name_of(cut), std::move(options));
+  }
+  return std::make_shared<Executable>(program.build(), name_of(cut),
+                                      std::move(options));
+}
+
+void Step::bind(const StepDescription& description, StepCut cut,
+                const std::vector<bool>& is_read, ExecutableOptions& options) {
+  const std::vector<Entry>& entries = description.entries();
   // No more room than they take: simulated workers are many.
   const auto read = std::ranges::count(is_read, true);
   const auto written = std::ranges::count_if(
       entries, [&](const Entry& entry) { return writes(cut, entry.role); });
   arguments_.reserve(static_cast<std::size_t>(read));
   results_.reserve(static_cast<std::size_t>(written));
-  std::size_t next_input = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
-    Tensor memory = entry.memory;
-    switch (entry.role) {
-      case EntryRole::kCarried:
-        // Measuring must not change what training goes on with.
-        if (!differentiates(cut)) memory = Tensor::zeros(entry.type);
-        carried_.push_back(memory);
-        break;
-      case EntryRole::kKey:
-        key_ = memory;
-        break;
-      case EntryRole::kRate:
-        rate_ = memory;
-        break;
-      case EntryRole::kNumber:
-        number_ = memory;
-        break;
-      case EntryRole::kLate:
-        late_ = memory;
-        break;
-      case EntryRole::kLossWeight:
-        weight_ = memory;
-        break;
-      case EntryRole::kPresent:
-        present_ = memory;
-        break;
-      case EntryRole::kMeasure:
-        measures_.push_back(memory);
-        break;
-      case EntryRole::kInput:
-        // A prediction takes what is known and no labels.
-        if (!is_read[i]) continue;
-        if (next_input == 0) first_input_ = arguments_.size();
-        full_.push_back(description.inputs()[next_input++].type);
-        break;
-      case EntryRole::kGradient:
-        // Where nobody has given memory for gradients, they get some here.
-        if (!memory.is_defined()) memory = Tensor::zeros(entry.type);
-        gradients_ += writes(cut, entry.role) ? 1 : 0;
-        break;
-      default:
-        break;
-    }
     const bool is_written = writes(cut, entry.role);
-    if (is_read[i] && is_written) {
-      // Each part of the state is overwritten by its next value, in place.
-      settings.donated.emplace_back(arguments_.size(), results_.size());
-    }
-    const bool is_of_model = entry.role == EntryRole::kParameter ||
-                             entry.role == EntryRole::kFrozen ||
-                             entry.role == EntryRole::kStatistic;
-    if (description.options().is_frozen && is_of_model && is_read[i] &&
-        !is_written) {
-      settings.frozen.emplace_back(arguments_.size(), memory);
-    }
+    const bool is_parameter = entry.role == EntryRole::kParameter;
+    const Tensor memory = memory_for(entry, cut);
+    keep(entry.role, memory);
     if (is_read[i]) {
-      arguments_.push_back(memory);
-      parameter_of_.emplace_back();
-      if (entry.role == EntryRole::kParameter) {
-        parameter_of_.back() = parameters_;
+      if (is_written) {
+        // Each part of the state is overwritten by its next value, in place.
+        options.donated.emplace_back(arguments_.size(), results_.size());
+      } else if (description.options().is_frozen && is_of_model(entry.role)) {
+        options.frozen.emplace_back(arguments_.size(), memory);
       }
+      // A prediction takes what is known and no labels.
+      if (entry.role == EntryRole::kInput) {
+        if (full_.empty()) first_input_ = arguments_.size();
+        full_.push_back(description.inputs()[full_.size()].type);
+      }
+      arguments_.push_back(memory);
+      parameter_of_.push_back(is_parameter ? std::optional(parameters_)
+                                           : std::nullopt);
     }
-    parameters_ += entry.role == EntryRole::kParameter ? 1 : 0;
-    if (is_written) results_.push_back(memory);
+    if (is_written) {
+      results_.push_back(memory);
+      gradients_ += entry.role == EntryRole::kGradient ? 1 : 0;
+    }
+    parameters_ += is_parameter ? 1 : 0;
   }
-  if (ExecutableCache* shared = description.options().executables) {
-    return shared->get(program.build(), name_of(cut), std::move(settings));
+}
+
+void Step::keep(EntryRole role, const Tensor& memory) {
+  switch (role) {
+    case EntryRole::kCarried:
+      carried_.push_back(memory);
+      break;
+    case EntryRole::kKey:
+      key_ = memory;
+      break;
+    case EntryRole::kRate:
+      rate_ = memory;
+      break;
+    case EntryRole::kNumber:
+      number_ = memory;
+      break;
+    case EntryRole::kLate:
+      late_ = memory;
+      break;
+    case EntryRole::kLossWeight:
+      weight_ = memory;
+      break;
+    case EntryRole::kPresent:
+      present_ = memory;
+      break;
+    case EntryRole::kMeasure:
+      measures_.push_back(memory);
+      break;
+    default:
+      break;
   }
-  return std::make_shared<Executable>(program.build(), name_of(cut),
-                                      std::move(settings));
 }
 
 void Step::set_inputs(std::span<const Tensor> inputs) {

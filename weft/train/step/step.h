@@ -102,6 +102,12 @@ class Step {
  private:
   std::shared_ptr<Executable> stage(const StepDescription& description,
                                     StepCut cut);
+  // Gives arguments and results their memory, in the order of the entries, and
+  // says in `options` which of them are donated and which frozen.
+  void bind(const StepDescription& description, StepCut cut,
+            const std::vector<bool>& is_read, ExecutableOptions& options);
+  // Remembers what runs write into or read, by its role.
+  void keep(EntryRole role, const Tensor& memory);
   void set_inputs(std::span<const Tensor> inputs);
   void fill_inputs();
 

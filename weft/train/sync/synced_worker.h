@@ -88,7 +88,9 @@ class SyncedWorker : public Worker {
   void settle(std::size_t bucket);
   // The same of all buckets, and ends their step.
   void settle_all();
+  bool begin_step(const Batch& batch, const WorkerStep& step);
   void count(const Batch& batch, const WorkerStep& step);
+  void take_totals(std::size_t votes, WorkerTotals& result);
   // Adds noise of this worker's own to what backward has left.
   void add_own_noise(std::int64_t step);
   // Sums `totals_`, beside the exchanges.

@@ -17,6 +17,33 @@ double efficiency_of(double computing, double wire, double step) {
   return std::clamp(schedule.efficiency(), 0.0, 1.0);
 }
 
+// Moments of a step, and how long it waited for exchanges: before it applied
+// them, and in all.
+struct StepTimes {
+  double began = 0;
+  double computed = 0;
+  double ended = 0;
+  double exposed = 0;
+  double waited = 0;
+};
+
+StepTraffic traffic_of_step(const Traffic& before, const Traffic& after,
+                            const StepTimes& times) {
+  const double wire = after.busy_seconds - before.busy_seconds;
+  const double computing = times.computed - times.began;
+  const double seconds = times.ended - times.began;
+  return {
+      .bytes_sent = static_cast<double>(after.bytes_sent - before.bytes_sent),
+      .bytes_received =
+          static_cast<double>(after.bytes_received - before.bytes_received),
+      .wire_seconds = wire,
+      // The clocks are read at slightly different moments, so the difference is
+      // kept within what it can be.
+      .hidden_seconds = std::clamp(wire - times.exposed, 0.0, computing),
+      .seconds = seconds,
+      .efficiency = efficiency_of(computing - times.waited, wire, seconds)};
+}
+
 // Measures as the numbers that workers sum, and back.
 std::vector<double> flat(const MeasureSums& sums) {
   std::vector<double> numbers;
@@ -37,29 +64,13 @@ MeasureSums sums_of(const std::vector<double>& numbers) {
 }  // namespace
 
 WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
-  const double began = now();
+  StepTimes times{.began = now()};
   const Traffic before = group_.network().traffic();
-  step_ = {.number = step.number,
-           .epoch = step.epoch,
-           .lr = step.lr,
-           .examples = batch.size,
-           .must_meet = step.must_meet};
-  missing_ = layout_.parameters_in();
-  next_bucket_ = 0;
-  waited_ = 0;
-  const bool is_measured =
-      // Steps are counted from 1, as in the log.
-      drift_meter_ && (step.number + 1) % measure_every_ == 0;
-  if (priorities_of_step_) {
-    layout_.set_priorities(priorities_of_step_(step.number));
-  }
-  // The meter's all-reduce comes before the first exchange on all workers, so
-  // that they enter operations in one order.
-  if (is_measured) drift_meter_->begin_step();
+  const bool is_measured = begin_step(batch, step);
   compute(batch, step);
   count(batch, step);
   // What is waited for from here on was not hidden behind computing.
-  const double computed = now();
+  times.computed = now();
   // Who overtakes exchanges meets no more often than somebody looks.
   const bool have_met =
       overlaps_forward_ ? step_.must_meet : policy_->meets(step_);
@@ -80,39 +91,52 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
     if (is_measured) drift = drift_meter_->end_step(step_);
   }
   if (summed != nullptr) group_.network().wait(summed);
-  const double exposed = now() - computed + waited_;
+  times.exposed = now() - times.computed + waited_;
   if (have_met || !overlaps_forward_) settle_all();
-
-  const Traffic after = group_.network().traffic();
-  const double wire = after.busy_seconds - before.busy_seconds;
-  traffic_ = {
-      .bytes_sent = static_cast<double>(after.bytes_sent - before.bytes_sent),
-      .bytes_received =
-          static_cast<double>(after.bytes_received - before.bytes_received),
-      .wire_seconds = wire,
-      // The clocks are read at slightly different moments, so the difference is
-      // kept within what it can be.
-      .hidden_seconds = std::clamp(wire - exposed, 0.0, computed - began),
-      .seconds = now() - began,
-      .efficiency =
-          efficiency_of(computed - began - waited_, wire, now() - began),
-      .density = sum_density,
-      .xi = drift.xi,
-      .drift = drift.drift};
+  times.ended = now();
+  times.waited = waited_;
+  traffic_ = traffic_of_step(before, group_.network().traffic(), times);
+  traffic_->density = sum_density;
+  traffic_->xi = drift.xi;
+  traffic_->drift = drift.drift;
   WorkerTotals result;
   result.have_met = have_met;
-  if (have_met) {
-    const auto counted = totals_.end() - static_cast<std::ptrdiff_t>(votes);
-    result.note = policy_->count_votes(step_, {counted, totals_.end()});
-    totals_.erase(counted, totals_.end());
-  }
+  if (have_met) take_totals(votes, result);
   traffic_->figures = policy_->figures();
-  if (!have_met) return result;
+  return result;
+}
+
+// Says whether the step's drift is measured.
+bool SyncedWorker::begin_step(const Batch& batch, const WorkerStep& step) {
+  step_ = {.number = step.number,
+           .epoch = step.epoch,
+           .lr = step.lr,
+           .examples = batch.size,
+           .must_meet = step.must_meet};
+  missing_ = layout_.parameters_in();
+  next_bucket_ = 0;
+  waited_ = 0;
+  if (priorities_of_step_) {
+    layout_.set_priorities(priorities_of_step_(step.number));
+  }
+  const bool is_measured =
+      // Steps are counted from 1, as in the log.
+      drift_meter_ && (step.number + 1) % measure_every_ == 0;
+  // The meter's all-reduce comes before the first exchange on all workers, so
+  // that they enter operations in one order.
+  if (is_measured) drift_meter_->begin_step();
+  return is_measured;
+}
+
+// What all have summed, after the last `votes` of it were counted.
+void SyncedWorker::take_totals(std::size_t votes, WorkerTotals& result) {
+  const auto counted = totals_.end() - static_cast<std::ptrdiff_t>(votes);
+  result.note = policy_->count_votes(step_, {counted, totals_.end()});
+  totals_.erase(counted, totals_.end());
   result.is_stopping = totals_.back() > 0;
   totals_.pop_back();
   result.sums = privacy_ && privacy_->own ? std::exchange(untold_, {})
                                           : sums_of(std::exchange(totals_, {}));
-  return result;
 }
 
 // Adds the measures of this worker's part, and whether it was asked to end, to
