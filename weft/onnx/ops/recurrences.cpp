@@ -88,8 +88,8 @@ bool are_whole(const Value& lengths, Dim steps) {
   return true;
 }
 
-Layer layer_of(const OnnxNode& node, std::int64_t gates,
-               const std::vector<std::string>& usual, bool has_cells) {
+// What is there in all directions alike.
+Layer empty_layer(const OnnxNode& node) {
   Layer layer;
   layer.has_batch_first = node.integer("layout", 0) != 0;
   layer.x = layer.has_batch_first ? transpose(node.input(0), {1, 0, 2})
@@ -106,6 +106,47 @@ Layer layer_of(const OnnxNode& node, std::int64_t gates,
   if (node.has(4) && !are_whole(node.input(4), layer.x.shape()[0])) {
     layer.lengths = to_dtype(node.input(4), DType::kI64);
   }
+  return layer;
+}
+
+// The state that a direction starts from, or zeros.
+Value first_state(const OnnxNode& node, const Layer& layer, std::size_t operand,
+                  std::size_t d) {
+  const TensorType state{layer.x.dtype(), {layer.batch, layer.hidden}};
+  if (!node.has(operand)) return full(state, 0);
+  if (!layer.has_batch_first) return of_direction(node, operand, d);
+  const Value turned = transpose(node.input(operand), {1, 0, 2});
+  const auto at = static_cast<std::int64_t>(d);
+  return reshape(slice_axis(turned, 0, at, at + 1), state.shape);
+}
+
+// Its weights, biases and first states.
+Direction direction_of(const OnnxNode& node, const Layer& layer,
+                       std::int64_t gates, bool has_cells, std::size_t d) {
+  Direction one;
+  one.w = of_direction(node, 1, d);
+  one.r = of_direction(node, 2, d);
+  const std::int64_t middle = gates * layer.hidden;
+  one.bias_w = one.bias_r = Value(Tensor::zeros({layer.x.dtype(), {middle}}));
+  if (node.has(3)) {
+    const Value both = of_direction(node, 3, d);
+    const ContextScope scope(both.is_staged() ? current_context()
+                                              : eager_context());
+    one.bias_w = slice_axis(both, 0, 0, middle);
+    one.bias_r = slice_axis(both, 0, middle, 2 * middle);
+  }
+  one.h = first_state(node, layer, 5, d);
+  if (has_cells) one.c = first_state(node, layer, 6, d);
+  if (has_cells && node.has(7)) {
+    one.peepholes = of_direction(node, 7, d);
+    if (is_all_zero(one.peepholes)) one.peepholes = Value();
+  }
+  return one;
+}
+
+Layer layer_of(const OnnxNode& node, std::int64_t gates,
+               const std::vector<std::string>& usual, bool has_cells) {
+  Layer layer = empty_layer(node);
   const std::string direction = node.text("direction", "forward");
   const bool is_both = direction == "bidirectional";
   if (!is_both && direction != "forward" && direction != "reverse") {
@@ -117,35 +158,8 @@ Layer layer_of(const OnnxNode& node, std::int64_t gates,
   if (!names.empty() && names.size() != count * usual.size()) {
     throw node.damaged("{} activations", names.size());
   }
-  const TensorType state{layer.x.dtype(), {layer.batch, layer.hidden}};
-  const TensorType bias{layer.x.dtype(), {gates * layer.hidden}};
-  const auto zero_bias = [&] { return Value(Tensor::zeros(bias)); };
-  const auto initial = [&](std::size_t operand, std::size_t d) {
-    if (!node.has(operand)) return full(state, 0);
-    if (!layer.has_batch_first) return of_direction(node, operand, d);
-    const Value turned = transpose(node.input(operand), {1, 0, 2});
-    const auto at = static_cast<std::int64_t>(d);
-    return reshape(slice_axis(turned, 0, at, at + 1), state.shape);
-  };
   for (std::size_t d = 0; d < count; ++d) {
-    Direction one;
-    one.w = of_direction(node, 1, d);
-    one.r = of_direction(node, 2, d);
-    one.bias_w = one.bias_r = zero_bias();
-    if (node.has(3)) {
-      const Value both = of_direction(node, 3, d);
-      const ContextScope scope(both.is_staged() ? current_context()
-                                                : eager_context());
-      const std::int64_t middle = gates * layer.hidden;
-      one.bias_w = slice_axis(both, 0, 0, middle);
-      one.bias_r = slice_axis(both, 0, middle, 2 * middle);
-    }
-    one.h = initial(5, d);
-    if (has_cells) one.c = initial(6, d);
-    if (has_cells && node.has(7)) {
-      one.peepholes = of_direction(node, 7, d);
-      if (is_all_zero(one.peepholes)) one.peepholes = Value();
-    }
+    Direction one = direction_of(node, layer, gates, has_cells, d);
     for (std::size_t i = 0; i < usual.size(); ++i) {
       const std::size_t at = d * usual.size() + i;
       const std::string name = names.empty() ? usual[i] : names[at];

@@ -138,85 +138,128 @@ void import_roi_align(OnnxNode& node) {
 
 // Dai et al., 2017: a convolution whose taps are moved by offsets that differ
 // from place to place, each [2 offsets] by group and tap.
-void import_deform_conv(OnnxNode& node) {
-  const Value x = node.operand(0).last();
-  const Value w = kernel_last(node.operand(1));
-  const Shape& s = x.shape();
-  const Shape offsets = node.operand(2).type().shape;
-  if (s.rank() != 4 || w.shape().rank() != 4 || offsets.rank() != 4) {
-    throw node.damaged("an image {} with weights {} and offsets {}",
-                       to_string(s), to_string(w.shape()), to_string(offsets));
+class DeformedConvolution {
+ public:
+  explicit DeformedConvolution(const OnnxNode& node)
+      : x_(node.operand(0).last()),
+        w_(kernel_last(node.operand(1))),
+        groups_(node.integer("group", 1)),
+        moved_(node.integer("offset_group", 1)) {
+    const Shape& s = x_.shape();
+    const Shape offsets = node.operand(2).type().shape;
+    check_operands(node, offsets);
+    kernel_ = {w_.shape()[0], w_.shape()[1]};
+    windows_ = plain_windows_of(node, kernel_);
+    taps_ = kernel_[0] * kernel_[1];
+    if (moved_ < 1 || s[3] % moved_ != 0 || groups_ < 1 ||
+        offsets[1] != 2 * moved_ * taps_) {
+      throw node.damaged("offsets {}", to_string(offsets));
+    }
+    n_ = s[0];
+    rows_ = offsets[2];
+    columns_ = offsets[3];
+    offset_ = reshape(node.input(2), {n_, moved_, taps_, 2, points()});
+    if (node.has(4)) {
+      mask_ = reshape(node.input(4), {n_, moved_, taps_, points()});
+    }
+    if (node.has(3)) bias_ = node.input(3);
   }
-  if (!s.is_static() || !offsets.is_static() || !w.shape().is_static()) {
-    throw node.unsupported("other images than those of two known sides");
+
+  // With channels last.
+  Value result() const {
+    std::vector<Value> seen;
+    for (std::int64_t tap = 0; tap < taps_; ++tap) {
+      seen.push_back(seen_by(tap));
+    }
+    std::vector<Value> results;
+    for (std::int64_t g = 0; g < groups_; ++g) {
+      results.push_back(product_of_group(seen, g));
+    }
+    const Value y =
+        reshape(concat(results, 2), {n_, rows_, columns_, w_.shape()[3]});
+    return bias_.is_defined() ? y + bias_ : y;
   }
-  const Integers kernel = {w.shape()[0], w.shape()[1]};
-  const Windows windows = plain_windows_of(node, kernel);
-  const std::int64_t groups = node.integer("group", 1);
-  const std::int64_t moved = node.integer("offset_group", 1);
-  const std::int64_t taps = kernel[0] * kernel[1];
-  const Dim rows = offsets[2], columns = offsets[3];
-  const Dim n = s[0], points = rows * columns, channels = s[3];
-  if (moved < 1 || channels % moved != 0 || groups < 1 ||
-      offsets[1] != 2 * moved * taps) {
-    throw node.damaged("offsets {}", to_string(offsets));
+
+ private:
+  void check_operands(const OnnxNode& node, const Shape& offsets) const {
+    const Shape& s = x_.shape();
+    const Shape& w = w_.shape();
+    if (s.rank() != 4 || w.rank() != 4 || offsets.rank() != 4) {
+      throw node.damaged("an image {} with weights {} and offsets {}",
+                         to_string(s), to_string(w), to_string(offsets));
+    }
+    if (!s.is_static() || !offsets.is_static() || !w.is_static()) {
+      throw node.unsupported("other images than those of two known sides");
+    }
   }
-  const Value offset = reshape(node.input(2), {n, moved, taps, 2, points});
-  Value mask;
-  if (node.has(4)) mask = reshape(node.input(4), {n, moved, taps, points});
-  const auto grid = [&](Dim count, const Taps& axis, std::int64_t tap,
-                        bool is_row) {
-    const Value place =
-        iota(count, x.dtype()) * static_cast<double>(axis.stride) +
-        static_cast<double>(tap * axis.dilation - axis.before);
-    return reshape(broadcast_to(reshape(place, is_row ? Shape{1, rows, 1}
-                                                      : Shape{1, 1, columns}),
-                                {1, rows, columns}),
-                   {1, points});
-  };
-  std::vector<Value> seen;  // [n, points, channels] of each tap
-  const Dim part = channels / moved;
-  for (std::int64_t tap = 0; tap < taps; ++tap) {
+
+  Dim points() const { return rows_ * columns_; }
+
+  // Where a tap stands along an axis before it is moved: [1, points].
+  Value place_of(std::int64_t tap, bool is_row) const {
+    const Taps& axis = windows_[is_row ? 0 : 1];
+    const Value place = iota(is_row ? rows_ : columns_, x_.dtype()) *
+                            static_cast<double>(axis.stride) +
+                        static_cast<double>(tap * axis.dilation - axis.before);
+    const Shape along = is_row ? Shape{1, rows_, 1} : Shape{1, 1, columns_};
+    return reshape(broadcast_to(reshape(place, along), {1, rows_, columns_}),
+                   {1, points()});
+  }
+
+  // What a tap sees at each point: [n, points, channels].
+  Value seen_by(std::int64_t tap) const {
+    const Dim part = x_.shape()[3] / moved_;
     std::vector<Value> of_groups;
-    for (std::int64_t g = 0; g < moved; ++g) {
+    for (std::int64_t g = 0; g < moved_; ++g) {
       const auto shift = [&](std::int64_t which) {
-        return reshape(slice(offset, {0, g, tap, which, 0},
+        return reshape(slice(offset_, {0, g, tap, which, 0},
                              {kToEnd, g + 1, tap + 1, which + 1, kToEnd}),
-                       {n, points});
+                       {n_, points()});
       };
-      const Value row =
-          grid(rows, windows[0], tap / kernel[1], true) + shift(0);
-      const Value column =
-          grid(columns, windows[1], tap % kernel[1], false) + shift(1);
-      const Value images = slice_axis(x, 3, g * part, (g + 1) * part);
+      const Value row = place_of(tap / kernel_[1], true) + shift(0);
+      const Value column = place_of(tap % kernel_[1], false) + shift(1);
+      const Value images = slice_axis(x_, 3, g * part, (g + 1) * part);
       Value pixels = sum_of_parts(four_parts(images, row, column, true));
-      if (mask.is_defined()) {
-        pixels = pixels * reshape(slice(mask, {0, g, tap, 0},
+      if (mask_.is_defined()) {
+        pixels = pixels * reshape(slice(mask_, {0, g, tap, 0},
                                         {kToEnd, g + 1, tap + 1, kToEnd}),
-                                  {n, points, 1});
+                                  {n_, points(), 1});
       }
       of_groups.push_back(pixels);
     }
-    seen.push_back(concat(of_groups, 2));
+    return concat(of_groups, 2);
   }
-  // A product of all taps for each group of channels.
-  const Dim in_group = w.shape()[2];
-  const Dim out_group = w.shape()[3] / groups;
-  std::vector<Value> results;
-  for (std::int64_t g = 0; g < groups; ++g) {
-    std::vector<Value> columns_of;
+
+  // The product of all taps for a group of channels: [n, points, its results].
+  Value product_of_group(const std::vector<Value>& seen, std::int64_t g) const {
+    const Dim in = w_.shape()[2];
+    const Dim out = w_.shape()[3] / groups_;
+    std::vector<Value> columns;
     for (const Value& each : seen) {
-      columns_of.push_back(
-          slice_axis(each, 2, g * in_group, (g + 1) * in_group));
+      columns.push_back(slice_axis(each, 2, g * in, (g + 1) * in));
     }
     const Value weights =
-        reshape(slice_axis(w, 3, g * out_group, (g + 1) * out_group),
-                {taps * in_group, out_group});
-    results.push_back(matmul(concat(columns_of, 2), weights));
+        reshape(slice_axis(w_, 3, g * out, (g + 1) * out), {taps_ * in, out});
+    return matmul(concat(columns, 2), weights);
   }
-  Value y = reshape(concat(results, 2), {n, rows, columns, w.shape()[3]});
-  if (node.has(3)) y = y + node.input(3);
-  node.set(OnnxValue::channels_last(y));
+
+  Value x_;  // channels last
+  Value w_;  // [rows, columns, inputs of a group, results]
+  std::int64_t groups_;
+  std::int64_t moved_;  // groups of channels that are moved alike
+  Integers kernel_;
+  Windows windows_;
+  std::int64_t taps_ = 0;
+  Dim n_ = 0;
+  Dim rows_ = 0;  // of the result, as are columns
+  Dim columns_ = 0;
+  Value offset_;  // [n, moved, taps, 2, points]
+  Value mask_;    // [n, moved, taps, points], or undefined
+  Value bias_;    // or undefined
+};
+
+void import_deform_conv(OnnxNode& node) {
+  node.set(OnnxValue::channels_last(DeformedConvolution(node).result()));
 }
 
 }  // namespace

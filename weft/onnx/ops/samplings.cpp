@@ -202,72 +202,97 @@ void import_affine_grid(OnnxNode& node) {
   node.set(reshape(matmul(points, theta, {.transpose_b = true}), result));
 }
 
-// Blocks of columns added up where they lie in the image.
-void import_col2im(OnnxNode& node) {
-  const Integers image = node.known_integers(1);
-  const Integers block = node.known_integers(2);
-  const std::size_t axes = image.size();
-  const Integers dilations = node.integers("dilations", Integers(axes, 1));
-  const Integers strides = node.integers("strides", Integers(axes, 1));
-  const Integers pads = node.integers("pads", Integers(2 * axes, 0));
+// Blocks of columns and where they lie in an image, by axis.
+struct Blocks {
+  Integers image;
+  Integers block;
+  Integers dilations;
+  Integers strides;
+  Integers pads;  // before each axis, then behind each
+  std::int64_t taps = 1;
+
+  std::size_t axes() const { return image.size(); }
+};
+
+Blocks blocks_of(const OnnxNode& node) {
+  Blocks b;
+  b.image = node.known_integers(1);
+  b.block = node.known_integers(2);
+  const std::size_t axes = b.axes();
+  b.dilations = node.integers("dilations", Integers(axes, 1));
+  b.strides = node.integers("strides", Integers(axes, 1));
+  b.pads = node.integers("pads", Integers(2 * axes, 0));
   const auto are_sizes = [](const Integers& list, std::int64_t least) {
     return std::ranges::all_of(list, [&](std::int64_t each) {
       return each >= least && each <= 1 << 20;
     });
   };
-  if (!are_sizes(image, 1) || !are_sizes(block, 1) ||
-      !are_sizes(dilations, 1) || !are_sizes(strides, 1) ||
-      !are_sizes(pads, 0)) {
+  if (!are_sizes(b.image, 1) || !are_sizes(b.block, 1) ||
+      !are_sizes(b.dilations, 1) || !are_sizes(b.strides, 1) ||
+      !are_sizes(b.pads, 0)) {
     throw node.damaged("sizes that are none");
   }
-  if (block.size() != axes || dilations.size() != axes ||
-      strides.size() != axes || pads.size() != 2 * axes) {
+  if (b.block.size() != axes || b.dilations.size() != axes ||
+      b.strides.size() != axes || b.pads.size() != 2 * axes) {
     throw node.damaged("lists of different lengths");
   }
+  for (const std::int64_t side : b.block) {
+    b.taps *= side;
+    if (b.taps > 1 << 20) throw node.damaged("blocks of {} pixels", b.taps);
+  }
+  return b;
+}
+
+// Where the pixels of one tap of all blocks lie, as a slice of the padded
+// image.
+struct TapSlice {
+  Integers begin;
+  Integers end;
+  Integers steps;
+};
+
+TapSlice slice_of_tap(const Blocks& b, const Shape& counts, std::int64_t tap) {
+  const std::size_t rank = b.axes() + 2;
+  TapSlice at{Integers(rank, 0), Integers(rank, kToEnd), Integers(rank, 1)};
+  for (std::size_t i = b.axes(); i-- > 0;) {
+    const std::int64_t place = tap % b.block[i] * b.dilations[i];
+    tap /= b.block[i];
+    const Dim count = counts[static_cast<int>(i) + 2];
+    at.begin[i + 2] = place;
+    at.steps[i + 2] = b.strides[i];
+    at.end[i + 2] = place + (count - 1) * b.strides[i] + 1;
+  }
+  return at;
+}
+
+// Blocks of columns added up where they lie in the image.
+void import_col2im(OnnxNode& node) {
+  const Blocks b = blocks_of(node);
   const Value x = node.input(0);
-  Shape whole{x.shape()[0]};
-  std::int64_t taps = 1;
-  for (const std::int64_t side : block) {
-    taps *= side;
-    if (taps > 1 << 20) throw node.damaged("blocks of {} pixels", taps);
-  }
   const auto channels =
-      taps > 0 ? dim_divide_exactly(x.shape()[1], taps) : std::nullopt;
+      b.taps > 0 ? dim_divide_exactly(x.shape()[1], b.taps) : std::nullopt;
   if (!channels) throw node.damaged("blocks do not fit the channels");
-  whole.push_back(*channels);
-  Shape counts = whole;
-  for (std::size_t i = 0; i < axes; ++i) {
-    whole.push_back(image[i] + pads[i] + pads[axes + i]);
-    const std::int64_t span = dilations[i] * (block[i] - 1) + 1;
-    const std::int64_t rest = whole[static_cast<int>(i) + 2] - span;
+  Shape padded{x.shape()[0], *channels};
+  Shape counts = padded;  // of blocks
+  Integers begin = {0, 0};
+  Integers end = {kToEnd, kToEnd};
+  for (std::size_t i = 0; i < b.axes(); ++i) {
+    padded.push_back(b.image[i] + b.pads[i] + b.pads[b.axes() + i]);
+    const std::int64_t span = b.dilations[i] * (b.block[i] - 1) + 1;
+    const std::int64_t rest = padded.back() - span;
     if (rest < 0) throw node.damaged("blocks larger than the image");
-    counts.push_back(rest / strides[i] + 1);
+    counts.push_back(rest / b.strides[i] + 1);
+    begin.push_back(b.pads[i]);
+    end.push_back(b.pads[i] + b.image[i]);
   }
-  const Value apart = reshape(x, {x.shape()[0], *channels, taps, -1});
+  const Value apart = reshape(x, {x.shape()[0], *channels, b.taps, -1});
   Value total;
-  for (std::int64_t tap = 0; tap < taps; ++tap) {
-    Integers begin(axes + 2, 0);
-    Integers end(axes + 2, kToEnd);
-    Integers steps(axes + 2, 1);
-    std::int64_t rest = tap;
-    for (std::size_t i = axes; i-- > 0;) {
-      const std::int64_t place = rest % block[i] * dilations[i];
-      rest /= block[i];
-      begin[i + 2] = place;
-      steps[i + 2] = strides[i];
-      end[i + 2] =
-          place + (counts[static_cast<int>(i) + 2] - 1) * strides[i] + 1;
-    }
+  for (std::int64_t tap = 0; tap < b.taps; ++tap) {
+    const TapSlice at = slice_of_tap(b, counts, tap);
     const Value part =
-        unslice(reshape(slice_axis(apart, 2, tap, tap + 1), counts), whole,
-                begin, end, steps);
+        unslice(reshape(slice_axis(apart, 2, tap, tap + 1), counts), padded,
+                at.begin, at.end, at.steps);
     total = total.is_defined() ? total + part : part;
-  }
-  Integers begin(axes + 2, 0);
-  Integers end(axes + 2, kToEnd);
-  for (std::size_t i = 0; i < axes; ++i) {
-    begin[i + 2] = pads[i];
-    end[i + 2] = pads[i] + image[i];
   }
   node.set(slice(total, begin, end));
 }
