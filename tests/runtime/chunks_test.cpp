@@ -209,6 +209,22 @@ TEST(Chunks, KeepExamplesApartInSumsOverOneRow) {
               1e-4);
 }
 
+// Examples without channels have no bytes by which a chunk could be measured.
+TEST(Chunks, LeaveExamplesWithoutElementsWhole) {
+  const Staged staged =
+      stage({pattern({4, 5, 5, 0}), pattern({0})},
+            [](FunctionBuilder&, const std::vector<Value>& p) {
+              const auto [y, mean, variance] =
+                  batch_norm(relu(p[0] + 0.5), p[1], p[1], 1e-3);
+              return std::vector{square(relu(y) - 0.3), mean, variance};
+            });
+  for (const BatchNormForm form :
+       {BatchNormForm::kBnff, BatchNormForm::kAuto}) {
+    EXPECT_EQ(run_with(staged, form)[0].shape(), (Shape{4, 5, 5, 0}));
+    EXPECT_EQ(chunked_steps(staged, form), 0u);
+  }
+}
+
 // Padding is of what the ReLU gives: zeros, where the shift of batch norm would
 // give 2.
 TEST(Chunks, PadBehindTheTransformation) {

@@ -43,6 +43,12 @@ const std::map<const OpDef*, OpRole>& op_roles() {
   return *roles;
 }
 
+// A list of rows is rarely worth cutting, a batch of one cannot be cut, and
+// examples without elements fill no chunk.
+bool can_be_cut(const Shape& shape) {
+  return shape.rank() >= 3 && shape[0] >= 2 && shape.num_elements() > 0;
+}
+
 // Whether an op that moves elements leaves the leading axis as it is.
 bool keeps_examples(const Function& function, const Node& node) {
   const TensorType& x = function.type(node.inputs[0]);
@@ -74,8 +80,7 @@ std::optional<BatchRoles> roles_of_node(const Function& function,
   const auto found = op_roles().find(node.op);
   if (found == op_roles().end()) return std::nullopt;
   const TensorType& x = function.type(node.inputs[0]);
-  // A list of rows is rarely worth cutting, and a batch of one cannot be cut.
-  if (x.shape.rank() < 3 || x.shape[0] < 2 || !keeps_examples(function, node)) {
+  if (!can_be_cut(x.shape) || !keeps_examples(function, node)) {
     return std::nullopt;
   }
   BatchRoles roles{x.shape[0], {}, {}};
@@ -98,7 +103,7 @@ bool is_each(const Shape& shape, const Shape& loop) {
 
 std::optional<BatchRoles> roles_of_loop(const PlanStep& step) {
   const LoopProgram& program = *step.loop;
-  if (program.shape.rank() < 3 || program.shape[0] < 2) return std::nullopt;
+  if (!can_be_cut(program.shape)) return std::nullopt;
   BatchRoles roles{program.shape[0], {}, {}};
   for (const std::size_t input : step.loop_inputs) {
     roles.is_each.push_back(

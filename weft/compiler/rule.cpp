@@ -6,6 +6,20 @@
 namespace weft {
 namespace {
 
+// All that a match reads from outside: what the pattern numbers, and operands
+// behind those of the pattern.
+std::vector<ValueId> inputs_of(const Function& function, const Match& match) {
+  std::vector<ValueId> inputs = match.outside;
+  for (std::size_t i = 0; i < match.nodes.size(); ++i) {
+    const PatternNode& pattern = match.rule->pattern[i];
+    const Node& node = function.node(match.nodes[i]);
+    for (std::size_t k = pattern.operands.size(); k < node.inputs.size(); ++k) {
+      inputs.push_back(node.inputs[k]);
+    }
+  }
+  return inputs;
+}
+
 // Finds the assignments of a pattern's nodes to those of a function, depth
 // first.
 class Matcher {
@@ -208,7 +222,7 @@ class Matcher {
   // Whether an operand from outside is a result of what leaves, as where a
   // product is added to itself.
   bool reads_itself() const {
-    return std::ranges::any_of(match_.outside, [&](ValueId id) {
+    return std::ranges::any_of(inputs_of(function_, match_), [&](ValueId id) {
       const NodeId maker = function_.value(id).node;
       for (std::size_t i = 0; i < match_.nodes.size(); ++i) {
         if (match_.nodes[i] == maker && maker >= 0 &&
@@ -275,15 +289,7 @@ Replacement replacement_of(const Function& function, const Match& match) {
     replacement.results.insert(replacement.results.end(), node.outputs.begin(),
                                node.outputs.end());
   }
-  replacement.inputs = match.outside;
-  // Further operands are from outside as well.
-  for (std::size_t i = 0; i < match.nodes.size(); ++i) {
-    const PatternNode& pattern = match.rule->pattern[i];
-    const Node& node = function.node(match.nodes[i]);
-    for (std::size_t k = pattern.operands.size(); k < node.inputs.size(); ++k) {
-      replacement.inputs.push_back(node.inputs[k]);
-    }
-  }
+  replacement.inputs = inputs_of(function, match);
   replacement.make = [&function, &match](const NewValue& values) {
     return match.rule->make(MatchView(function, match, &values));
   };
@@ -291,6 +297,14 @@ Replacement replacement_of(const Function& function, const Match& match) {
 }
 
 }  // namespace
+
+bool have_like_biases(const MatchedNode& a, const MatchedNode& b) {
+  constexpr std::size_t kBias = 2;
+  const std::size_t operands = a.node.inputs.size();
+  return operands == b.node.inputs.size() &&
+         (operands <= kBias ||
+          a.operand(kBias).dtype == b.operand(kBias).dtype);
+}
 
 std::vector<Value> MatchView::operands_from(int index,
                                             std::size_t first) const {

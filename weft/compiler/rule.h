@@ -62,6 +62,10 @@ struct MatchedNode {
   }
 };
 
+// Whether two products or convolutions have biases of one dtype, or none. Those
+// of bf16 may have either bf16 or f32.
+bool have_like_biases(const MatchedNode& a, const MatchedNode& b);
+
 struct PatternNode {
   // It is one of these ops; where there are none, any op with all these traits.
   std::vector<const OpDef*> ops = {};

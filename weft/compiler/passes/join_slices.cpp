@@ -28,10 +28,14 @@ class Parts {
     if (function_.is_parameter(value)) return false;
     const Node& node = function_.node(function_.value(value).node);
     if (*node.op == known::unslice) return add_unslice(node);
-    // Additions nest: the gradient of four gates is a sum of sums.
+    // Additions nest: the gradient of four gates is a sum of sums. An add may
+    // broadcast; a concat may not.
     return *node.op == known::add &&
-           std::all_of(node.inputs.begin(), node.inputs.end(),
-                       [&](ValueId input) { return add(input); });
+           std::all_of(
+               node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+                 return function_.type(input) == function_.type(value) &&
+                        add(input);
+               });
   }
 
   // Whether they fill the axis, in order.
@@ -86,7 +90,6 @@ std::optional<std::vector<Value>> join_slices(Rewriter& rewriter,
                                               OpApplication& application) {
   const Value& a = application.operands[0];
   const Value& b = application.operands[1];
-  // An add may broadcast; a concat may not.
   if (!(a.type() == b.type())) return std::nullopt;
   Parts parts(rewriter.function());
   if (!parts.add(static_cast<ValueId>(a.id())) ||
@@ -113,18 +116,28 @@ void register_pass_join_slices(PassRegistry& passes) {
       // Additions of zero are left out: -0.0 + 0.0 is 0.0.
       .keeps_bits = false,
       .rewrite = join_slices,
-      .samples = {{R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
+      .samples =
+          {{R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
     %2 = unslice(%0) {begin = [0, 0], end = [2, 3], shape = shape[2, 8]} : f32[2, 8]
     %3 = unslice(%1) {begin = [0, 3], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
     %4 = add(%2, %3) : f32[2, 8]
     return %4
   })",
-                   R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
+            R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
     %2 = concat(%0, %1) {axis = 1} : f32[2, 8]
     return %2
   })"},
-                  // These overlap.
-                  {R"(func @f(%0: f32[2, 4], %1: f32[2, 5]) -> (f32[2, 8]) {
+           // One row is repeated.
+           {R"(func @f(%0: f32[2, 3], %1: f32[1, 2], %2: f32[2, 3]) -> (f32[2, 8]) {
+    %3 = unslice(%0) {begin = [0, 0], end = [2, 3], shape = shape[2, 8]} : f32[2, 8]
+    %4 = unslice(%1) {begin = [0, 3], end = [1, 5], shape = shape[1, 8]} : f32[1, 8]
+    %5 = add(%3, %4) : f32[2, 8]
+    %6 = unslice(%2) {begin = [0, 5], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
+    %7 = add(%5, %6) : f32[2, 8]
+    return %7
+  })"},
+           // These overlap.
+           {R"(func @f(%0: f32[2, 4], %1: f32[2, 5]) -> (f32[2, 8]) {
     %2 = unslice(%0) {begin = [0, 0], end = [2, 4], shape = shape[2, 8]} : f32[2, 8]
     %3 = unslice(%1) {begin = [0, 3], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
     %4 = add(%2, %3) : f32[2, 8]

@@ -16,7 +16,7 @@ bool are_convolutions_alike(const MatchView& match) {
   const MatchedNode b = match.node(2);
   return a.node.outputs[0] < b.node.outputs[0] &&
          a.operand(1) == b.operand(1) && a.attributes() == b.attributes() &&
-         a.node.inputs.size() == b.node.inputs.size();
+         have_like_biases(a, b);
 }
 
 std::vector<Value> with_added_weights(const MatchView& match) {
@@ -82,6 +82,13 @@ void register_rule_add_convolutions(RuleRegistry& rules) {
     %4 = conv2d(%0, %2) {padding = [1, 1, 1, 1]} : f32[2, 5, 5, 4]
     %5 = add(%3, %4) : f32[2, 5, 5, 4]
     return %5
+  })"},
+           // The biases have dtypes of their own.
+           {R"(func @f(%0: bf16[2, 5, 5, 3], %1: bf16[1, 1, 3, 4], %2: bf16[1, 1, 3, 4], %3: bf16[4], %4: f32[4]) -> (bf16[2, 5, 5, 4]) {
+    %5 = conv2d(%0, %1, %3) : bf16[2, 5, 5, 4]
+    %6 = conv2d(%0, %2, %4) : bf16[2, 5, 5, 4]
+    %7 = add(%5, %6) : bf16[2, 5, 5, 4]
+    return %7
   })"},
            // Somebody else reads one of them.
            {R"(func @f(%0: f32[2, 5, 5, 3], %1: f32[1, 1, 3, 4], %2: f32[1, 1, 3, 4]) -> (f32[2, 5, 5, 4], f32[2, 5, 5, 4]) {

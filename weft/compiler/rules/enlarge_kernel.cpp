@@ -1,5 +1,5 @@
-// Zeros around a kernel change nothing but the time, and make convolutions
-// alike that can then become one.
+// Zeros around a kernel change nothing but the time while an image is finite,
+// and make convolutions alike that can then become one.
 #include "weft/compiler/convolution_kernel.h"
 #include "weft/graph/registry.h"
 

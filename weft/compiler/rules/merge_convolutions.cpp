@@ -18,8 +18,7 @@ bool are_mergeable_convolutions(const MatchView& match) {
   const MatchedNode a = match.node(0);
   const MatchedNode b = match.node(1);
   // The one that stands first in the function is the first of the pair.
-  return a.node.outputs[0] < b.node.outputs[0] &&
-         a.node.inputs.size() == b.node.inputs.size() &&
+  return a.node.outputs[0] < b.node.outputs[0] && have_like_biases(a, b) &&
          a.operand(1).dtype == b.operand(1).dtype &&
          a.attributes().text("activation") ==
              b.attributes().text("activation") &&
@@ -89,6 +88,12 @@ void register_rule_merge_convolutions(RuleRegistry& rules) {
     %3 = conv2d(%0, %1) : f32[2, 5, 5, 4]
     %4 = conv2d(%0, %2) {activation = "relu"} : f32[2, 5, 5, 2]
     return %3, %4
+  })"},
+           // The biases have dtypes of their own.
+           {R"(func @f(%0: bf16[2, 5, 5, 3], %1: bf16[1, 1, 3, 4], %2: bf16[1, 1, 3, 2], %3: f32[4], %4: bf16[2]) -> (bf16[2, 5, 5, 4], bf16[2, 5, 5, 2]) {
+    %5 = conv2d(%0, %1, %3) : bf16[2, 5, 5, 4]
+    %6 = conv2d(%0, %2, %4) : bf16[2, 5, 5, 2]
+    return %5, %6
   })"},
            // The strides differ.
            {R"(func @f(%0: f32[2, 5, 5, 3], %1: f32[1, 1, 3, 4], %2: f32[1, 1, 3, 2]) -> (f32[2, 5, 5, 4], f32[2, 3, 3, 2]) {

@@ -15,8 +15,7 @@ bool are_mergeable_products(const MatchView& match) {
   const MatchedNode b = match.node(1);
   const Shape& w = a.operand(1).shape;
   const Shape& v = b.operand(1).shape;
-  return a.node.outputs[0] < b.node.outputs[0] &&
-         a.node.inputs.size() == b.node.inputs.size() &&
+  return a.node.outputs[0] < b.node.outputs[0] && have_like_biases(a, b) &&
          a.attributes() == b.attributes() &&
          // One matrix each, whose columns are counted.
          w.rank() == 2 && v.rank() == 2 && a.operand(0).shape.rank() >= 2 &&
@@ -89,6 +88,12 @@ void register_rule_merge_products(RuleRegistry& rules) {
     %4 = matmul(%0, %1, %3) : f32[2, 3]
     %5 = matmul(%0, %2) : f32[2, 4]
     return %4, %5
+  })"},
+           // The biases have dtypes of their own.
+           {R"(func @f(%0: bf16[2, 5], %1: bf16[5, 3], %2: bf16[5, 4], %3: bf16[3], %4: f32[4]) -> (bf16[2, 3], bf16[2, 4]) {
+    %5 = matmul(%0, %1, %3) : bf16[2, 3]
+    %6 = matmul(%0, %2, %4) : bf16[2, 4]
+    return %5, %6
   })"},
            // The second one needs the first.
            {R"(func @f(%0: f32[2, 2], %1: f32[2, 2]) -> (f32[2, 2]) {

@@ -90,6 +90,13 @@ void register_rule_scale_before_reshape(RuleRegistry& rules) {
     %8 = reshape(%7) {shape = shape[6, 4]} : f32[6, 4]
     return %8
   })"},
+           // The factor is what is scaled.
+           {R"(func @f(%0: f32[1, 3], %1: f32[3, 4]) -> (f32[1, 1, 4]) {
+    %2 = matmul(%0, %1) : f32[1, 4]
+    %3 = reshape(%2) {shape = shape[1, 1, 4]} : f32[1, 1, 4]
+    %4 = multiply(%3, %3) : f32[1, 1, 4]
+    return %4
+  })"},
            // The reshape makes other channels.
            {R"(func @f(%0: f32[6, 3], %1: f32[3, 4], %2: f32[2]) -> (f32[12, 2]) {
     %3 = matmul(%0, %1) : f32[6, 4]
