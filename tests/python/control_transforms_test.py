@@ -206,6 +206,28 @@ class ControlTransforms(unittest.TestCase):
                     got = way(weft.tensor(xs)).numpy()
                     np.testing.assert_allclose(got, expected, 1e-12)
 
+    def test_vmap_of_second_derivatives_of_a_loop_with_captures(self):
+        random = np.random.default_rng(5)
+        rows = weft.tensor(random.uniform(-1, 1, (3, 2)))
+        factors = weft.tensor(random.uniform(-1, 1, (3, 2)))
+
+        def loop(x, y):
+            return weft.while_loop(
+                lambda c: c[1] < 2,
+                lambda c: (weft.sin(c[0]) * y, c[1] + 1),
+                (x, weft.tensor(0)),
+            )[0]
+
+        def slope(x, y):
+            return weft.grad(lambda x: weft.sin(loop(x, y)).sum())(x)
+
+        second = weft.grad(lambda x, y: slope(x, y).sum(), (0, 1))
+        for got, *wanted in zip(
+            weft.vmap(second)(rows, factors),
+            *(second(rows[i], factors[i]) for i in range(3)),
+        ):
+            np.testing.assert_allclose(got, np.stack(wanted), 1e-9, 1e-12)
+
     def test_instances_go_to_depths_of_their_own(self):
         number, whole = weft.TensorType("f64"), weft.TensorType("i64")
 

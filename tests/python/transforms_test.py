@@ -332,6 +332,161 @@ class Transforms(unittest.TestCase):
                     got.numpy(), wanted.numpy(), 1e-9, 1e-12
                 )
 
+    def test_remat_lowers_what_has_no_gradient_rule(self):
+        x = weft.tensor(np.random.default_rng(0).normal(size=(3, 4)))
+        losses = {
+            "einsum": lambda x: weft.sum(weft.einsum("ij,kj->ik", x, x)),
+            "mean_squared_error": lambda x: weft.mean_squared_error(x, x * x),
+            "cross_entropy_dense": lambda x: weft.sum(
+                weft.cross_entropy_dense(x, x)
+            ),
+        }
+        for name, loss in losses.items():
+            expected = weft.grad(loss)(x)
+            again = weft.remat(loss)
+            for run in (
+                weft.grad(again),
+                weft.grad(weft.jit(again)),
+                weft.jit(weft.grad(again)),
+            ):
+                self.assertTrue(
+                    np.allclose(run(x), expected, rtol=1e-12), name
+                )
+
+    def test_remat_passes_on_the_gradient_of_what_it_returns_as_it_is(self):
+        x = weft.tensor(np.array([0.5, 1.0, 2.0]))
+        y = weft.tensor(np.array([3.0, -1.0, 4.0]))
+
+        def gradients(wrap):
+            def loss(x, y):
+                # The second result is an argument, the third from around.
+                both = wrap(lambda a, b: (weft.sin(a), b, y))(x, x * y)
+                return (both[0] + both[1] * both[2]).sum()
+
+            return weft.grad(loss, (0, 1))
+
+        expected = gradients(lambda f: f)(x, y)
+        for run in (gradients(weft.remat), weft.jit(gradients(weft.remat))):
+            for got, wanted in zip(run(x, y), expected):
+                np.testing.assert_allclose(got, wanted, 1e-12)
+
+    def test_custom_gradients_may_loop_and_call(self):
+        x = weft.tensor(np.array([0.3, 0.5, 0.7]))
+        w = weft.tensor(np.arange(9.0).reshape(3, 3) * 0.1)
+
+        def loop(x, w):
+            return weft.while_loop(
+                lambda c: c[1] < 2,
+                lambda c: (weft.sin(c[0]) @ w, c[1] + 1),
+                (x, weft.tensor(0)),
+            )[0]
+
+        def scan(x, w):
+            return weft.scan(lambda c, row: (weft.sin(c * row), c), x, w)[0]
+
+        def call(x, w):
+            return weft.jit(lambda x, w: weft.sin(x @ w))(x, w)
+
+        for f in (loop, scan, call):
+
+            def forward(*arguments, f=f):
+                return f(*arguments), arguments
+
+            def backward(saved, dy, f=f):
+                return weft.vjp(f, *saved)[1](dy)
+
+            own = weft.custom_gradient(forward, backward)
+            expected = weft.grad(lambda x, w: f(x, w).sum(), (0, 1))(x, w)
+            loss = lambda x, w: own(x, w).sum()
+            for run in (
+                weft.grad(loss, (0, 1)),
+                weft.jit(weft.grad(loss, (0, 1))),
+                weft.grad(weft.jit(loss), (0, 1)),
+            ):
+                for got, wanted in zip(run(x, w), expected):
+                    np.testing.assert_allclose(got, wanted, 1e-9, 1e-12)
+
+    def test_shared_results_have_gradients_from_all_instances(self):
+        rows = weft.tensor(np.array([[0.5, 1.0], [2.0, -1.0], [0.25, 4.0]]))
+        w = weft.tensor(np.array([3.0, -2.0]))
+
+        # The instances share the second result.
+        def body(row, w):
+            return weft.sin(row) * w, w * w
+
+        def forward(*arguments):
+            return body(*arguments), arguments
+
+        def backward(saved, seeds):
+            return weft.vjp(body, *saved)[1](seeds)
+
+        def gradients(f):
+            def loss(rows, w):
+                def one(row):
+                    a, b = f(row, w)
+                    return (a + b * row).sum()
+
+                return weft.vmap(one)(rows).sum()
+
+            return weft.grad(loss, (0, 1))(rows, w)
+
+        expected = gradients(body)
+        for f in (weft.remat(body), weft.custom_gradient(forward, backward)):
+            for got, wanted in zip(gradients(f), expected):
+                np.testing.assert_allclose(got, wanted, 1e-12)
+
+    def test_a_custom_gradient_may_read_what_its_function_does_not(self):
+        rows = weft.tensor(np.array([[0.5, 1.0], [2.0, -1.0], [0.25, 4.0]]))
+        w = weft.tensor(np.array([3.0, -2.0]))
+
+        def loss(w):
+            def one(row):
+                own = weft.custom_gradient(
+                    lambda w: (w * w, w), lambda w, dy: dy * w * row
+                )
+                return own(w).sum()
+
+            return weft.vmap(one)(rows).sum()
+
+        for run in (weft.grad(loss), weft.jit(weft.grad(loss))):
+            np.testing.assert_allclose(
+                run(w), w.numpy() * rows.numpy().sum(axis=0), 1e-12
+            )
+
+    def test_the_program_is_called_by_gradients_that_are_asked_for(self):
+        x = weft.tensor(np.array([0.1, 0.2]))
+        vector = weft.TensorType("f64", [2])
+        told = []
+
+        def tell(dy):
+            told.append(np.array(dy).tolist())
+            return np.array(dy)
+
+        own = weft.custom_gradient(
+            lambda x: (x * 3.0, x),
+            lambda x, dy: weft.host_func(tell, dy * 3.0, results=vector),
+        )
+
+        def around(x):
+            return weft.fori_loop(0, 1, lambda i, c: c * own(x), x).sum()
+
+        weft.jit(own)(x)
+        self.assertEqual(told, [])
+
+        @weft.jit
+        def shown(x):
+            y = own(x)
+            weft.host_func(tell, y, results=vector)
+            return y
+
+        shown(x)
+        self.assertEqual(told, [(x * 3.0).tolist()])
+        for loss, factors in ((lambda x: own(x).sum(), 1.0), (around, x)):
+            for run in (weft.jit(weft.grad(loss)), weft.grad(weft.jit(loss))):
+                told.clear()
+                run(x)
+                self.assertEqual(told, [(x * 0.0 + factors * 3.0).tolist()])
+
     def test_remat_draws_alike(self):
         layer = weft.nn.Dropout(0.5)
         x = weft.tensor(np.ones(64, np.float32))

@@ -99,6 +99,7 @@ class BatchedControl::Body {
     FunctionRef otherwise = {};  // with a predicate
     Value predicate = {};
     Value activation = {};
+    Values given = {};  // the arguments of all phases so far, and the mask
   };
   // What an op has entered.
   struct Entered {
@@ -268,6 +269,23 @@ class BatchedControl::Body {
     return entered;
   }
 
+  // Adds those of the next phase. What went in before goes in again as it was:
+  // whoever leaves phases out relies on that (compiler/flat/needed_phases.h).
+  void add_arguments(Run& run, const Operands& operands,
+                     const Entering& entering) const {
+    const bool is_first = entering.phase == 0;
+    const std::size_t known = is_first ? 0 : run.given.size() - 1;
+    for (std::size_t i = entering.leading + known; i < operands.values.size();
+         ++i) {
+      const Value& value = operands.values[i];
+      // Later phases were analysed as if all their arguments differed
+      // (Entering::parameters), so that what is shared must be repeated to fit.
+      run.given.push_back(is_first ? value
+                                   : repeated(value, operands.flags[i]));
+    }
+    if (is_first) run.given.push_back(run.mask);
+  }
+
   // Enters a run in its next phase.
   Values go_on(Run& run, const Node& node, const Operands& operands,
                const Entering& entering) const {
@@ -278,18 +296,8 @@ class BatchedControl::Body {
     // first phase (Use::first).
     if (entering.phase > 0) inputs.push_back(run.activation);
     if (is_branch) inputs.push_back(run.predicate);
-    const std::size_t arguments = operands.values.size() - entering.leading;
-    const std::size_t first = entering.first_count(arguments);
-    for (std::size_t i = 0; i < arguments; ++i) {
-      if (i == first) inputs.push_back(run.mask);
-      const Value& value = operands.values[entering.leading + i];
-      // Later phases were analysed as if all their arguments differed
-      // (Entering::parameters), so that what is shared must be repeated to fit.
-      inputs.push_back(
-          i < first ? value
-                    : repeated(value, operands.flags[entering.leading + i]));
-    }
-    if (arguments == first) inputs.push_back(run.mask);
+    add_arguments(run, operands, entering);
+    inputs.insert(inputs.end(), run.given.begin(), run.given.end());
     Attributes attributes;
     if (is_branch) {
       attributes.set("then", run.function);

@@ -1,5 +1,6 @@
 #include "weft/ops/custom_gradient.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
@@ -7,6 +8,7 @@
 #include "weft/graph/batch.h"
 #include "weft/graph/builder.h"
 #include "weft/graph/gradient.h"
+#include "weft/graph/phases.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/reduce.h"
@@ -15,6 +17,9 @@
 
 namespace weft {
 namespace {
+
+// The values in the place of others, by these.
+using ReplacedValues = std::unordered_map<ValueId, Value>;
 
 // The operands, part by part.
 struct Parts {
@@ -121,7 +126,8 @@ std::vector<Value> batch_custom(const BatchContext& b) {
     // differ.
     operands[result] = stacked(b, result);
   }
-  // A seed is as its result is.
+  // Seeds know of all that gradients are made from, and differ where that does
+  // (seed_like()).
   std::size_t seed = parts.first_seed();
   for (; seed < parts.first_gradient(b.input_count()); ++seed) {
     operands[seed] = stacked(b, seed);
@@ -149,6 +155,71 @@ std::vector<OpSample> custom_samples() {
             {"flows", Integers{1}}}}};
 }
 
+// Which nodes `wanted` needs, but for those behind what is replaced.
+std::vector<bool> nodes_behind(const Function& function,
+                               const std::vector<ValueId>& wanted,
+                               const ReplacedValues& replaced) {
+  const auto& nodes = function.nodes();
+  std::unordered_set<ValueId> needed(wanted.begin(), wanted.end());
+  std::vector<bool> is_needed(nodes.size());
+  for (std::size_t n = nodes.size(); n-- > 0;) {
+    for (const ValueId output : nodes[n].outputs) {
+      if (needed.contains(output)) is_needed[n] = true;
+    }
+    if (!is_needed[n]) continue;
+    needed.insert(nodes[n].inputs.begin(), nodes[n].inputs.end());
+    // What is replaced is not made again.
+    if (replaced.contains(nodes[n].outputs.front())) is_needed[n] = false;
+  }
+  return is_needed;
+}
+
+// The nodes of what `wanted` needs that depend on what is replaced; all others
+// are the same in the copy, and are shared. But an activation is entered once
+// in each phase: one that a copy enters again is begun by a copy.
+std::vector<bool> nodes_to_copy(const Function& function,
+                                const std::vector<ValueId>& wanted,
+                                const ReplacedValues& replaced) {
+  const std::vector<bool> is_needed = nodes_behind(function, wanted, replaced);
+  std::vector<bool> is_copied(is_needed.size());
+  std::unordered_set<ValueId> changed;
+  for (const auto& [id, value] : replaced) changed.insert(id);
+  for (bool is_complete = false; !is_complete;) {
+    is_complete = true;
+    for (std::size_t n = 0; n < is_needed.size(); ++n) {
+      const Node& node = function.nodes()[n];
+      const auto is_changed = [&](ValueId id) { return changed.contains(id); };
+      if (!is_copied[n] &&
+          !(is_needed[n] && std::ranges::any_of(node.inputs, is_changed))) {
+        continue;
+      }
+      is_copied[n] = true;
+      changed.insert(node.outputs.begin(), node.outputs.end());
+      if (!enters_again(*node.op)) continue;
+      const auto begun =
+          static_cast<std::size_t>(function.value(node.inputs[0]).node);
+      if (is_copied[begun]) continue;
+      is_copied[begun] = true;
+      is_complete = false;
+    }
+  }
+  return is_copied;
+}
+
+std::vector<TensorType> infer_seed(const OpCall& call) {
+  if (!is_floating(call.input(0).dtype)) {
+    throw call.error("nothing flows to {}", to_string(call.input(0)));
+  }
+  return {call.input(0)};
+}
+
+// Whichever operand instances differ in, each has a seed of its own.
+std::vector<Value> batch_seed(const BatchContext& b) {
+  std::vector<Value> operands = {stacked(b, 0)};
+  for (std::size_t i = 1; i < b.input_count(); ++i) operands.push_back(b.x(i));
+  return call_all(b.op(), operands, {}, Location());
+}
+
 void seed_reference(const OpCall&, std::span<const TensorView>,
                     std::span<const TensorView> outputs) {
   if (outputs[0].type.bytes() > 0) {
@@ -157,8 +228,10 @@ void seed_reference(const OpCall&, std::span<const TensorView>,
 }
 
 std::vector<OpSample> seed_samples() {
-  return {{{{{DType::kF32, {4, 3}}, -1, 1, false}}, {}},
-          {{{{DType::kF64, {}}, -1, 1, false}}, {}}};
+  return {
+      {{{{DType::kF32, {4, 3}}, -1, 1, false}}, {}},
+      {{{{DType::kF64, {}}, -1, 1, false}, {{DType::kF32, {2}}, -1, 1, false}},
+       {}}};
 }
 
 }  // namespace
@@ -178,19 +251,21 @@ void register_custom_gradient(OpRegistry& ops) {
       .cost([](const OpCall&) { return Cost{}; })
       .samples(custom_samples);
   ops.add("seed_like")
-      .summary("zeros like y, where its gradient will stand")
-      .signature("(y) -> seed")
+      .summary("zeros like the first value, where its gradient will stand")
+      .signature("(values...) -> seed")
       .traits(kNoGradient)
-      .infer(infer_floating_unary)
+      .infer(infer_seed)
       .reference(seed_reference)
-      .batch(batch_elementwise)
+      .batch(batch_seed)
       .cost([](const OpCall&) { return Cost{}; })
       .samples(seed_samples);
 }
 
-Value seed_like(const Value& y) {
+Value seed_like(const Value& y, std::span<const Value> beside) {
   static const OpDef& op = op_registry().get("seed_like");
-  return call(op, {&y}, {}, Location());
+  std::vector<Value> operands = {y};
+  operands.insert(operands.end(), beside.begin(), beside.end());
+  return call_all(op, operands, {}, Location())[0];
 }
 
 std::vector<Value> with_gradient(const CustomGradient& custom,
@@ -216,46 +291,49 @@ std::vector<Value> with_gradient(const CustomGradient& custom,
       where);
 }
 
+std::vector<Value> read_since(std::size_t first) {
+  FunctionBuilder* builder = current_context().builder();
+  WEFT_CHECK(builder != nullptr, "nodes are read where a function is built");
+  const auto& nodes = builder->function().nodes();
+  std::unordered_set<ValueId> known;
+  std::vector<Value> read;
+  for (std::size_t n = first; n < nodes.size(); ++n) {
+    for (const ValueId input : nodes[n].inputs) {
+      if (known.insert(input).second) read.emplace_back(*builder, input);
+    }
+    known.insert(nodes[n].outputs.begin(), nodes[n].outputs.end());
+  }
+  return read;
+}
+
 std::vector<Value> copied(const std::vector<Value>& results,
                           const std::vector<Value>& from,
                           const std::vector<Value>& to) {
   FunctionBuilder* builder = current_context().builder();
   WEFT_CHECK(builder != nullptr, "nodes are copied where a function is built");
-  std::unordered_map<ValueId, Value> made;
+  ReplacedValues made;
   // Where a copy finds one of these, it uses the replacement and looks no
   // further.
   for (std::size_t i = 0; i < from.size(); ++i) {
     made.emplace(builder->id_of(from[i]), to[i]);
   }
-  // Backwards, what the results need; forwards, what of it depends on `from`.
+  std::vector<ValueId> wanted;
+  for (const Value& result : results) wanted.push_back(builder->id_of(result));
+  const std::vector<bool> is_copied =
+      nodes_to_copy(builder->function(), wanted, made);
   // A copy, as the function grows meanwhile.
   const auto nodes = builder->function().nodes();
-  std::unordered_set<ValueId> needed;
-  for (const Value& result : results) needed.insert(builder->id_of(result));
-  std::vector<bool> is_needed(nodes.size());
-  for (std::size_t n = nodes.size(); n-- > 0;) {
-    for (const ValueId output : nodes[n].outputs) {
-      if (needed.contains(output)) is_needed[n] = true;
-    }
-    if (!is_needed[n]) continue;
-    needed.insert(nodes[n].inputs.begin(), nodes[n].inputs.end());
-  }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!is_copied[n]) continue;
     const Node& node = nodes[n];
-    // The seeds themselves are replaced, and not made again.
     // Nodes stand in the order of their making, so that operands have been
     // copied before they are used.
-    if (!is_needed[n] || made.contains(node.outputs.front())) continue;
-    bool depends = false;
     std::vector<Value> inputs;
     for (const ValueId input : node.inputs) {
       const auto found = made.find(input);
-      depends = depends || found != made.end();
       inputs.push_back(found != made.end() ? found->second
                                            : Value(*builder, input));
     }
-    // What does not depend on the seeds is the same in the copy, and is shared.
-    if (!depends) continue;
     const auto outputs =
         call_all(*node.op, inputs, node.attributes, node.location);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -263,9 +341,9 @@ std::vector<Value> copied(const std::vector<Value>& results,
     }
   }
   std::vector<Value> copies;
-  for (const Value& result : results) {
-    const auto found = made.find(builder->id_of(result));
-    copies.push_back(found != made.end() ? found->second : result);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto found = made.find(wanted[i]);
+    copies.push_back(found != made.end() ? found->second : results[i]);
   }
   return copies;
 }

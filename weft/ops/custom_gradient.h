@@ -9,14 +9,17 @@
 // Threads: as Context.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "weft/graph/context.h"
 
 namespace weft {
 
-// Stands for the gradient of `y`, which is floating.
-Value seed_like(const Value& y);
+// Stands for the gradient of `y`, which is floating, where gradients are made
+// of it and of what stands `beside` it: instances (batching/batch.h) that
+// differ in any of these have seeds of their own.
+Value seed_like(const Value& y, std::span<const Value> beside = {});
 
 struct CustomGradient {
   std::vector<Value> arguments;
@@ -31,6 +34,10 @@ struct CustomGradient {
 // Error(kInvalidArgument) unless each gradient has the type of its argument.
 std::vector<Value> with_gradient(const CustomGradient& custom,
                                  const Location& where);
+
+// The values that the nodes from number `first` on read of the function that is
+// being built, and did not make.
+std::vector<Value> read_since(std::size_t first);
 
 // The nodes that `results` need of those that depend on `from`, once more, with
 // `to` in place of `from`. All are values of the function that is being built.

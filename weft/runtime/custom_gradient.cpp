@@ -1,5 +1,9 @@
 #include "weft/runtime/custom_gradient.h"
 
+#include <algorithm>
+#include <unordered_set>
+
+#include "weft/graph/builder.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
@@ -45,7 +49,46 @@ std::vector<Value> checked(std::vector<Value> gradients,
   return gradients;
 }
 
+std::vector<Value> defined(const std::vector<Value>& values) {
+  std::vector<Value> found;
+  for (const Value& value : values) {
+    if (value.is_defined()) found.push_back(value);
+  }
+  return found;
+}
+
 // --- In a function that is being built ------------------------------------
+
+// The gradient does not exist yet: seeds stand for it, and are replaced when it
+// arrives. There are none of integers.
+std::vector<Value> seeds_of(const std::vector<Value>& results,
+                            const std::vector<Value>& beside) {
+  std::vector<Value> seeds(results.size());
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    if (is_floating(results[i].dtype())) {
+      seeds[i] = seed_like(results[i], beside);
+    }
+  }
+  return seeds;
+}
+
+// Whether all of `values` are among these, or the same wherever they are made.
+bool is_among(const std::vector<Value>& values,
+              std::initializer_list<std::span<const Value>> these,
+              FunctionBuilder& builder) {
+  std::unordered_set<ValueId> known;
+  for (const auto part : these) {
+    for (const Value& value : part) {
+      if (value.is_defined()) known.insert(builder.id_of(value));
+    }
+  }
+  return std::ranges::all_of(values, [&](const Value& value) {
+    const ValueId id = builder.id_of(value);
+    const NodeId maker = builder.function().value(id).node;
+    return known.contains(id) ||
+           (maker >= 0 && builder.function().node(maker).inputs.empty());
+  });
+}
 
 std::vector<Value> staged(const std::vector<Value>& arguments,
                           const CustomForward& forward,
@@ -53,15 +96,27 @@ std::vector<Value> staged(const std::vector<Value>& arguments,
                           const Location& where) {
   WithSaved made = forward(arguments);
   CustomGradient custom{arguments, std::move(made.results), {}, {}};
-  std::vector<Value> seeds(custom.results.size());
-  // The gradient does not exist yet: seeds stand for it, and are replaced when
-  // it arrives.
-  for (std::size_t i = 0; i < seeds.size(); ++i) {
-    if (!is_floating(custom.results[i].dtype())) continue;
-    seeds[i] = seed_like(custom.results[i]);
-    custom.seeds.push_back(seeds[i]);
-  }
+  FunctionBuilder& builder = *current_context().builder();
+  std::vector<Value> beside = arguments;
+  beside.insert(beside.end(), custom.results.begin(), custom.results.end());
+  beside.insert(beside.end(), made.saved.begin(), made.saved.end());
+  const std::vector<Value> seeds = seeds_of(custom.results, beside);
+  custom.seeds = defined(seeds);
+  const std::size_t first = builder.function().nodes().size();
   custom.gradients = checked(backward(made.saved, seeds), types_of(arguments));
+  // What the gradient reads beside these is known only now.
+  const std::vector<Value> read = read_since(first);
+  if (is_among(read, {beside, seeds}, builder)) {
+    return with_gradient(custom, where);
+  }
+  beside.insert(beside.end(), read.begin(), read.end());
+  const auto again = defined(seeds_of(custom.results, beside));
+  const auto gradients = copied(defined(custom.gradients), custom.seeds, again);
+  custom.seeds = again;
+  std::size_t next = 0;
+  for (Value& each : custom.gradients) {
+    if (each.is_defined()) each = gradients[next++];
+  }
   return with_gradient(custom, where);
 }
 
@@ -118,14 +173,6 @@ class Recorded {
     const std::vector<Value> saved = forward_(again).saved;
     return tape.gradient(floating_of(saved), defined(of_saved),
                          floating_of(again));
-  }
-
-  static std::vector<Value> defined(const std::vector<Value>& values) {
-    std::vector<Value> found;
-    for (const Value& value : values) {
-      if (value.is_defined()) found.push_back(value);
-    }
-    return found;
   }
 
   void add(const std::vector<Value>& more, Gradients& found) const {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "weft/base/index.h"
+#include "weft/compiler/dead_nodes.h"
 #include "weft/graph/function_copy.h"
 #include "weft/graph/known_ops.h"
 #include "weft/graph/phases.h"
@@ -187,16 +188,16 @@ class NeededPhases {
     }
     const auto value_phases = phases.of_values(function);
     const auto chains = chains_of(function);
+    const auto runs = runs_unread(function);
     // Nodes are met from the last to the first, so that all readers of a value
     // have been met before its maker.
     for (std::size_t i = function.nodes().size(); i-- > 0;) {
       const Node& node = function.nodes()[i];
       const auto is_used = [&](ValueId id) { return live.values[at(id)]; };
       if (chains[i] < 0) {
-        // Code of the program runs even if nobody reads what it gives.
-        live.nodes[i] = (node.op->has(kHost) &&
-                         kept.contains(value_phases[at(node.outputs[0])])) ||
-                        std::ranges::any_of(node.outputs, is_used);
+        live.nodes[i] =
+            (runs[i] && kept.contains(value_phases[at(node.outputs[0])])) ||
+            std::ranges::any_of(node.outputs, is_used);
         if (live.nodes[i]) std::ranges::for_each(node.inputs, use);
         continue;
       }

@@ -1,30 +1,33 @@
 #include "weft/runtime/jit/rematerialise.h"
 
-#include <unordered_set>
+#include <algorithm>
 
 #include "weft/autodiff/gradient.h"
 #include "weft/graph/context.h"
 #include "weft/ops/after.h"
 #include "weft/ops/custom_gradient.h"
+#include "weft/runtime/eager.h"
 
 namespace weft {
 namespace {
 
-// The floating values that the nodes from `first` on read and did not make.
-std::vector<Value> read_from_around(FunctionBuilder& builder,
-                                    std::size_t first) {
-  const auto& nodes = builder.function().nodes();
-  std::unordered_set<ValueId> made;
-  std::vector<Value> read;
-  for (std::size_t n = first; n < nodes.size(); ++n) {
-    for (const ValueId input : nodes[n].inputs) {
-      if (!made.insert(input).second) continue;  // made, or read before
-      Value value(builder, input);
-      if (is_floating(value.dtype())) read.push_back(std::move(value));
-    }
-    made.insert(nodes[n].outputs.begin(), nodes[n].outputs.end());
+// The floating values that the nodes from `first` on read, or that are results,
+// and that these nodes did not make.
+std::vector<Value> taken_from_around(FunctionBuilder& builder,
+                                     std::size_t first,
+                                     const std::vector<Value>& results) {
+  std::vector<Value> taken = read_since(first);
+  for (const Value& result : results) {
+    const ValueId id = builder.id_of(result);
+    const bool is_taken = std::ranges::any_of(
+        taken, [&](const Value& each) { return each.id() == id; });
+    const bool is_made =
+        builder.function().value(id).node >= static_cast<NodeId>(first);
+    if (!is_made && !is_taken) taken.emplace_back(builder, id);
   }
-  return read;
+  std::erase_if(taken,
+                [](const Value& each) { return !is_floating(each.dtype()); });
+  return taken;
 }
 
 }  // namespace
@@ -34,14 +37,19 @@ std::vector<Value> rematerialised(
   FunctionBuilder& builder = *current_context().builder();
   const std::size_t first = builder.function().nodes().size();
   CustomGradient custom;
-  custom.results = body();
-  custom.arguments = read_from_around(builder, first);
+  custom.results = [&] {
+    // A trace records what can be differentiated while a tape is open.
+    const Tape tape;
+    return body();
+  }();
+  custom.arguments = taken_from_around(builder, first, custom.results);
+  std::vector<Value> beside = custom.arguments;
+  beside.insert(beside.end(), custom.results.begin(), custom.results.end());
   std::vector<Value> roots;
   for (const Value& result : custom.results) {
-    // A result that was there before is as good as what it is made from.
     if (!is_floating(result.dtype())) continue;
     roots.push_back(result);
-    custom.seeds.push_back(seed_like(result));
+    custom.seeds.push_back(seed_like(result, beside));
   }
   // Where nothing can flow there is nothing to compute again.
   if (custom.seeds.empty() || custom.arguments.empty()) return custom.results;
