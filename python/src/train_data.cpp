@@ -176,7 +176,8 @@ class MadeData final : public TrainingData {
     for (std::size_t i = 0; fits && i < part.inputs.size(); ++i) {
       TensorType type = part.inputs[i].type;
       type.shape[0] = train_.inputs[i].type.shape[0];
-      fits = type == train_.inputs[i].type;
+      fits = type == train_.inputs[i].type &&
+             part.inputs[i].name == train_.inputs[i].name;
     }
     if (!fits) throw bad_data("a part has other inputs than the training part");
   }

@@ -233,6 +233,11 @@ constexpr const char* kPerson =
     "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, "
     "Not-in-family, White, Male, 2174, 0, 40, ?, <=50K";
 
+TEST(SplitTable, RefusesASingleRecord) {
+  expect_error(ErrorCode::kDataLoss, {"t.csv", "single record"},
+               [] { split_table("1,2,yes\n", "t.csv", {}); });
+}
+
 TEST(AdultReader, ReadsTheFilesOfThePublisherAndCopiesWithAHeader) {
   std::string rich(kPerson);
   rich.replace(rich.find("?, <=50K"), 8, "Cuba, >50K");

@@ -447,6 +447,14 @@ class ObjectsTest(unittest.TestCase):
             weft.train.Step(**{**objects, "data": weft.train.Data(
                 Batches(1), test=Flat(2), classes=2)})
 
+        class Renamed(Batches):
+            inputs = {"spot": Batches.inputs["point"],
+                      "side": Batches.inputs["side"]}
+
+        with self.assertRaisesRegex(weft.InvalidArgument, "other inputs"):
+            weft.train.Step(**{**objects, "data": weft.train.Data(
+                Batches(1), test=Renamed(2), classes=2)})
+
         class Broken(Batches):
             def batch(self, epoch, number):
                 raise LookupError("no more")

@@ -75,6 +75,17 @@ TEST_F(Given, ObjectsTrainAsTheirRecipe) {
   EXPECT_EQ(step.evaluate().get("loss"), expected.test.get("loss"));
 }
 
+// A schedule ends where the run does.
+TEST_F(Given, ALoopOfOnesOwnHasTheRatesOfTheRun) {
+  const Recipe recipe =
+      by_recipe({"train.max_steps=5", "optimizer.lr=linear(0.01)",
+                 "log.folder=" + (folder_ / "run").string()});
+  const TrainResult expected = train(recipe, {});
+  RecipeStep step(recipe);
+  for (int i = 0; i < 5; ++i) step.train(step.next().tensors);
+  EXPECT_EQ(step.evaluate().get("loss"), expected.test.get("loss"));
+}
+
 TEST_F(Given, RunsGoOnWithTheObjectsAlone) {
   const Recipe recipe = by_objects();
   const TrainResult whole = train(recipe, objects(recipe));
@@ -133,9 +144,9 @@ TEST_F(Given, AnOptimizerIsHeldAgainstTheWorkers) {
 }
 
 TEST_F(Given, PartsMustBeAlike) {
-  const auto set = [](Dim width) {
+  const auto set = [](Dim width, const std::string& name = "point") {
     return tensor_set("points",
-                      {{"point", Tensor::zeros({DType::kF32, {4, width}})},
+                      {{name, Tensor::zeros({DType::kF32, {4, width}})},
                        {"label", Tensor::zeros({DType::kI32, {4}})}});
   };
   const DataOptions options = data_options(by_objects());
@@ -144,6 +155,11 @@ TEST_F(Given, PartsMustBeAlike) {
                {"test part", "training: point f32[2]", "test: point f32[3]"},
                [&] {
                  loaded_data({set(2), set(3), nullptr}, options);
+               });
+  // One of another name would be read in the place of this.
+  expect_error(ErrorCode::kInvalidArgument,
+               {"training: point f32[2]", "test: spot f32[2]"}, [&] {
+                 loaded_data({set(2), set(2, "spot"), nullptr}, options);
                });
   expect_error(ErrorCode::kInvalidArgument, {"no part to measure on"}, [&] {
     loaded_data({set(2), nullptr, nullptr}, options);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/train_step.h"
 #include "tests/support/values.h"
 
@@ -13,6 +14,7 @@
 #include "weft/train/assembly.h"
 #include "weft/train/memory_forecast.h"
 #include "weft/train/step/step.h"
+#include "weft/train/trainer.h"
 
 namespace weft::memory_test {
 namespace {
@@ -127,6 +129,15 @@ TEST(Memory, SaysWhatWouldDo) {
   test::expect_error(ErrorCode::kExhausted,
                      {"10000 bytes", "the least that was reached"},
                      [] { Steps(recipe({"train.memory=\"10KB\""})); });
+  const test::TemporaryFolder folder;
+  test::expect_error(ErrorCode::kExhausted,
+                     {"the least that was reached", "bytes or more"}, [&] {
+                       TrainObserver quiet;
+                       Trainer(recipe({"train.memory=\"10KB\"",
+                                       "log.folder=" + folder.path().string()}),
+                               {.name = "run"})
+                           .run(quiet);
+                     });
 }
 
 TEST(Memory, IsToldBeforeARun) {
@@ -140,6 +151,40 @@ TEST(Memory, IsToldBeforeARun) {
   // Some kernels and chunks are those of larger batches alone.
   EXPECT_NEAR(large.train_step / small.train_step, 10, 4);
   EXPECT_NEAR(large.batches / small.batches, 10, 0.1);
+}
+
+// The last batch of the digits' epochs has 29 of 32 examples.
+TEST(Memory, ShownGradientsAreThoseOfTheLastBatch) {
+  const auto shown = [](std::int64_t steps) {
+    return forecast_memory(recipe({"train.batch=32", "tensorboard.folder=board",
+                                   fmt::format("train.max_steps={}", steps)}))
+        .gradients;
+  };
+  EXPECT_EQ(shown(45), shown(0));
+  EXPECT_GT(shown(3), shown(0));
+}
+
+// A run that chooses its best model by one part is measured on another one.
+TEST(Memory, TestDataAreMeasuredBesideValidation) {
+  const test::TemporaryFolder folder;
+  const auto evaluation = [&](const std::string& part) {
+    for (const char* language : {"source", "target"}) {
+      folder.write(fmt::format("{}.{}", part, language), "a b c\nb c a\n");
+    }
+    return forecast_memory(
+               parse_recipe("[model]\nname = 'seq2seq'\nwidth = 8\n"
+                            "heads = 2\nlayers = 1\n"
+                            "[data]\nname = 'parallel-text'\n"
+                            "[optimizer]\nname = 'sgd'\n"
+                            "[train]\nbatch = 2\n",
+                            "test",
+                            std::vector<std::string>{"data.folder=" +
+                                                     folder.path().string()}))
+        .evaluation;
+  };
+  EXPECT_ANY_THROW(evaluation("train"));  // nothing is there to measure on
+  const double alone = evaluation("test");
+  EXPECT_EQ(evaluation("valid"), 2 * alone);
 }
 
 TEST(Memory, WorkersThatShareAModelSendNothing) {

@@ -88,6 +88,29 @@ TEST(PrivateRun, KeepsItsKeyUntilItEnds) {
 }
 
 // A run that was stopped and goes on does, to the last bit, what it would have.
+// Trained to its end, and stopped before its result was found.
+TEST(PrivateRun, KeepsItsKeyUntilItsResultIsKnown) {
+  const PrivateRuns runs;
+  const auto best = runs.path("a") / "best.safetensors";
+  class Hiding : public TrainHook {
+   public:
+    explicit Hiding(std::filesystem::path file) : file_(std::move(file)) {}
+    void on_epoch(TrainLoop&) override {
+      std::filesystem::rename(file_, file_.string() + ".hidden");
+    }
+
+   private:
+    std::filesystem::path file_;
+  };
+  Trainer trainer(runs.recipe("a", {"train.max_steps=2"}), {.name = "test"});
+  trainer.add(std::make_unique<Hiding>(best));
+  TrainObserver quiet;
+  EXPECT_THROW(trainer.run(quiet), Error);
+  std::filesystem::rename(best.string() + ".hidden", best);
+  EXPECT_EQ(runs.run("a", {"train.max_steps=2"}, /*is_resumed=*/true).steps, 2);
+  EXPECT_FALSE(std::filesystem::exists(runs.path("a") / "privacy.key"));
+}
+
 TEST(PrivateRun, ResumesToTheSameBits) {
   const PrivateRuns runs;
   give_key(runs, "through");

@@ -1,5 +1,6 @@
 // What TensorBoard is given, read back field by field.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -226,6 +227,89 @@ TEST(TensorBoard, ARunIsTold) {
   EXPECT_EQ(tags["loss/step"], 4);  // of 46 steps
   EXPECT_EQ(tags["_hparams_/session_start_info"], 1);
   EXPECT_EQ(tags["_hparams_/session_end_info"], 1);
+}
+
+// Whoever reads both files of a run that was stopped has each step once.
+TEST(TensorBoard, AResumedRunTellsWhereItGoesOn) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> overrides{
+      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board",
+      "tensorboard.every=5"};
+  const Recipe recipe = parse_recipe(kRecipe, "test", overrides);
+  class Stopper : public TrainObserver {
+   public:
+    explicit Stopper(std::filesystem::path board) : board_(std::move(board)) {}
+    void on_step(const TrainProgress&) override {
+      if (++steps_ != 10) return;
+      stop = true;
+      // A killed process leaves what is in the file by now.
+      told_ = tags_of(records_of(only_file_in(board_)))["loss/step"];
+    }
+    int told() const { return told_; }
+    std::atomic<bool> stop = false;
+
+   private:
+    std::filesystem::path board_;
+    int steps_ = 0;
+    int told_ = 0;
+  } stopper(folder / "run" / "board");
+  Trainer stopped(recipe, {.name = "run", .stop = &stopper.stop});
+  EXPECT_THROW(stopped.run(stopper), Error);
+  EXPECT_EQ(stopper.told(), 2);
+  // Names have the second in which a file was begun.
+  const auto first = only_file_in(folder / "run" / "board");
+  const auto moved = folder / "first";
+  std::filesystem::rename(first, moved);
+  TrainObserver quiet;
+  Trainer(recipe, {.name = "run", .is_resumed = true}).run(quiet);
+  for (const auto& [file, step] :
+       {std::pair(moved, 1), {only_file_in(folder / "run" / "board"), 12}}) {
+    int begins = 0;
+    for (const std::string& record : records_of(file)) {
+      if (!fields_of(record).contains(7)) continue;
+      ++begins;
+      EXPECT_EQ(fields_of(fields_of(record)[7]).size(), 1u);
+      for (WireReader reader(bytes_of(record), "test"); reader.next();) {
+        if (reader.number() != 2) continue;
+        EXPECT_EQ(reader.integer(), step);
+      }
+    }
+    EXPECT_EQ(begins, 1) << file;
+  }
+}
+
+TEST(TensorBoard, ARunThatEndsEarlyIsOver) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> overrides{
+      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board",
+      "train.epochs=9", "train.patience=1", "optimizer.lr=1e-30"};
+  TrainObserver quiet;
+  const TrainResult result =
+      Trainer(parse_recipe(kRecipe, "test", overrides), {.name = "run"})
+          .run(quiet);
+  ASSERT_EQ(result.epochs, 2);
+  auto tags = tags_of(records_of(only_file_in(folder / "run" / "board")));
+  EXPECT_EQ(tags["_hparams_/session_end_info"], 1);
+}
+
+// An epoch is told before it is saved: a run that was killed behind that would
+// not tell it again.
+TEST(TensorBoard, AnEpochIsToldBeforeItIsSaved) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> overrides{
+      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board"};
+  class Failing : public TrainHook {
+    void on_measure(TrainLoop&) override {
+      throw Error(ErrorCode::kInternal, "test", "the end");
+    }
+  };
+  Trainer trainer(parse_recipe(kRecipe, "test", overrides), {.name = "run"});
+  trainer.add(std::make_unique<Failing>());
+  TrainObserver quiet;
+  EXPECT_THROW(trainer.run(quiet), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "run" / "last.safetensors"));
+  auto tags = tags_of(records_of(only_file_in(folder / "run" / "board")));
+  EXPECT_EQ(tags["loss/train"], 1);
 }
 
 // The first worker writes what all of them have computed.

@@ -91,6 +91,10 @@ bool is_held_out(std::int64_t row) { return row % 5 == 0; }
 bool is_not_held_out(std::int64_t row) { return !is_held_out(row); }
 
 DatasetSplits hold_out_fifth(const DatasetRef& whole) {
+  if (whole->size() == 1) {
+    throw Error(ErrorCode::kInvalidArgument, whole->name(),
+                "a single example cannot be both trained and measured on");
+  }
   std::vector<std::int64_t> train;
   std::vector<std::int64_t> test;
   for (std::int64_t row = 0; row < whole->size(); ++row) {

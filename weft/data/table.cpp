@@ -76,6 +76,10 @@ void check(const Records& records) {
 std::shared_ptr<const TableSchema> fit_table(const RecordPieces& records,
                                              RowFilter training,
                                              const TableOptions& options) {
+  if (training != nullptr && records.rows() == 1) {
+    throw Error(ErrorCode::kDataLoss, records.where(),
+                "a single record cannot be both trained and measured on");
+  }
   auto labels = std::make_shared<const TableLabels>(records, training, options);
   return std::make_shared<TableSchema>(
       TableSchema{TableColumns(records, training, options, labels->columns()),

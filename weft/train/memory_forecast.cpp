@@ -8,6 +8,7 @@
 #include "weft/train/hooks/tensorboard.h"
 #include "weft/train/step/step.h"
 #include "weft/train/sync/policy.h"
+#include "weft/train/train_loop.h"
 
 namespace weft {
 namespace {
@@ -50,8 +51,12 @@ double arena_of(const StepDescription& description, StepCut cut,
 }
 
 // How full the last batch of an epoch is, whose gradients are shown.
-double last_batch_share(const BatchSource& source, std::int64_t batch) {
-  const std::int64_t before = (source.batches_per_epoch() - 1) * batch;
+double last_batch_share(const BatchSource& source, const TrainRecipe& train) {
+  const std::int64_t batch = train.batch;
+  // A run that ends within an epoch shows those of its last batch, too.
+  const std::int64_t batches = source.batches_per_epoch();
+  if (steps_of(train, batches) % batches != 0) return 1;
+  const std::int64_t before = (batches - 1) * batch;
   const std::int64_t last = source.examples_per_epoch() - before;
   return static_cast<double>(std::min(last, batch)) /
          static_cast<double>(batch);
@@ -99,11 +104,16 @@ MemoryForecast forecast_memory(const Recipe& recipe, int workers) {
                StepCut::kTrain, forecast);
   if (shows_gradients(recipe)) {
     forecast.gradients =
-        parameters + last_batch_share(*source, recipe.train.batch) *
+        parameters + last_batch_share(*source, recipe.train) *
                          arena_of(description, StepCut::kGradients, forecast);
   }
   forecast.evaluation = arena_of(description.with_inputs(held_out->inputs()),
                                  StepCut::kEvaluate, forecast);
+  // In the end, test data are measured beside what was held out meanwhile.
+  if (assembly.held_out() != DataPart::kTest &&
+      assembly.data->has(DataPart::kTest)) {
+    forecast.evaluation *= 2;
+  }
   forecast.planning = std::max(0.0, held() - before);
   forecast.batches =
       batch_bytes(source->inputs()) + batch_bytes(held_out->inputs());

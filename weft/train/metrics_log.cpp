@@ -106,19 +106,27 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& folder) {
 }
 
 MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
-                       MetricDef deciding, std::int64_t last_epoch)
+                       MetricDef deciding, std::int64_t last_epoch,
+                       std::int64_t last_step)
     : folder_(std::move(folder)),
       title_(std::move(title)),
       deciding_(std::move(deciding)) {
-  // A run that starts from the beginning forgets what an earlier one left in
-  // the folder.
-  if (last_epoch == 0) return;
+  if (last_epoch == 0) {
+    // A run that starts from the beginning forgets what an earlier one left in
+    // the folder, or its epochs would be taken for this one's.
+    std::error_code ignored;  // what cannot be removed cannot be written either
+    std::filesystem::remove(folder_ / "metrics.jsonl", ignored);
+    std::filesystem::remove(folder_ / "curve.svg", ignored);
+    return;
+  }
   std::ifstream file(folder_ / "metrics.jsonl");
   std::string line;
   while (std::getline(file, line)) {
     EpochMetrics epoch;
-    // What the log has beyond the checkpoint will be measured again.
-    if (read_line(line, epoch) && epoch.epoch <= last_epoch) {
+    // What the log has beyond the checkpoint will be measured again: also the
+    // rest of an epoch of which a part was measured, where a run had ended.
+    if (read_line(line, epoch) && epoch.epoch <= last_epoch &&
+        epoch.step <= last_step) {
       epochs_.push_back(epoch);
     }
   }

@@ -17,10 +17,12 @@ namespace weft {
 
 class MetricsLog {
  public:
-  // Keeps the lines of epochs up to `last_epoch` from an earlier part of the
-  // run; whatever cannot be read is left out.
+  // Keeps the lines of epochs up to `last_epoch`, and of steps up to
+  // `last_step`, from an earlier part of the run; whatever cannot be read is
+  // left out. Without such epochs, both files are removed.
   MetricsLog(std::filesystem::path folder, std::string title,
-             MetricDef deciding, std::int64_t last_epoch);
+             MetricDef deciding, std::int64_t last_epoch,
+             std::int64_t last_step);
 
   // Adds an epoch and writes both files anew, atomically, which takes time in
   // proportion to the epochs so far.

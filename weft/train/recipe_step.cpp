@@ -7,6 +7,7 @@
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/model_in_use.h"
 #include "weft/train/step/export.h"
+#include "weft/train/train_loop.h"
 
 namespace weft {
 namespace {
@@ -58,7 +59,7 @@ Scores RecipeStep::train(std::span<const Tensor> batch,
                          std::optional<double> lr) {
   const std::int64_t batches = source_->batches_per_epoch();
   const double rate = lr.value_or(recipe_.optimizer.lr.at(
-      steps_done_, recipe_.train.epochs * batches, batches));
+      steps_done_, steps_of(recipe_.train, batches), batches));
   train_.run(batch, {.lr = rate, .number = steps_done_});
   ++steps_done_;
   // A loss that is not finite never recovers, and further steps would only hide

@@ -10,6 +10,7 @@
 #include "weft/train/sync/part_of_rank.h"
 #include "weft/train/sync/synced_worker.h"
 #include "weft/train/traffic_log.h"
+#include "weft/train/train_loop.h"
 
 namespace weft {
 namespace {
@@ -39,7 +40,7 @@ void rehearse(const Recipe& recipe, WorkerGroup& group,
   for (bool is_over = false; !is_over;) {
     const WorkerStep step{.number = steps,
                           .lr = recipe.optimizer.lr.at(
-                              steps, recipe.train.epochs * batches, batches),
+                              steps, steps_of(recipe.train, batches), batches),
                           .must_meet = steps + 1 == most};
     const WorkerTotals totals = worker.run(source->next(), step);
     mean.add(*worker.traffic());

@@ -12,6 +12,12 @@ MetricDef metric_of(const std::vector<MetricDef>& metrics,
   return *found;
 }
 
+std::int64_t steps_of(const TrainRecipe& train,
+                      std::int64_t batches_per_epoch) {
+  const std::int64_t all = train.epochs * batches_per_epoch;
+  return train.max_steps > 0 ? std::min(all, train.max_steps) : all;
+}
+
 TrainLoop::TrainLoop(const Recipe& recipe, const TrainingTask& task,
                      BatchSource& source, Worker& worker,
                      const std::atomic<bool>* stop)
@@ -33,9 +39,7 @@ void TrainLoop::run() {
 }
 
 std::int64_t TrainLoop::steps_in_all() const {
-  const std::int64_t all = recipe_.train.epochs * source_.batches_per_epoch();
-  const std::int64_t most = recipe_.train.max_steps;
-  return most > 0 ? std::min(all, most) : all;
+  return steps_of(recipe_.train, source_.batches_per_epoch());
 }
 
 // The last one may be cut short by max_steps.
@@ -86,16 +90,18 @@ WorkerStep TrainLoop::next_step() const {
           .must_meet = must_meet()};
 }
 
+double TrainLoop::rate_of(std::int64_t step) const {
+  return recipe_.optimizer.lr.at(step, steps_in_all(),
+                                 source_.batches_per_epoch());
+}
+
 void TrainLoop::train_batch() {
   // Waiting for the batch counts, as rates are of what a user waits for.
   const double began = worker_.now();
   const Batch& batch = source_.next();
   batch_ = &batch;
   step_seconds_.waiting = worker_.now() - began;
-  // The rate follows from the step's number alone, so that a resumed run goes
-  // on where it was.
-  lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
-                                source_.batches_per_epoch());
+  lr_ = rate_of(steps_done_);
   for (const auto& hook : hooks_) hook->on_batch(*this);
   WorkerTotals totals;
   try {
@@ -242,6 +248,9 @@ void TrainLoop::recall(std::int64_t step, BatchPosition position,
               {number_of(numbers, "epoch_correct_sum"), predictions}};
   }
   sums_.ratios() = std::move(ratios);
+  // An epoch whose last step was saved, and which is still to be measured,
+  // tells the rate of that step.
+  if (steps_done_ > 0) lr_ = rate_of(steps_done_ - 1);
   measured_at_ = count("measured_at_step");
   epochs_measured_ = count("epochs_measured");
   last_train_loss_ = number_of(numbers, "train_loss", kNotMeasured);

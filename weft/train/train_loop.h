@@ -77,6 +77,9 @@ class TrainLoop {
 
   // No epoch comes after this one, whatever the recipe says.
   void end_here() { is_ended_ = true; }
+  // Whether that was said, and that it holds no longer.
+  bool is_ended() const { return is_ended_; }
+  void go_on() { is_ended_ = false; }
 
   // --- Checkpoints ---
   // The loop's numbers and all hooks'.
@@ -94,6 +97,9 @@ class TrainLoop {
   void train_batch();
   bool must_meet() const;
   WorkerStep next_step() const;
+  // It follows from the step's number alone, so that a resumed run goes on
+  // where it was.
+  double rate_of(std::int64_t step) const;
   void finish_epoch();
 
   const Recipe& recipe_;
@@ -123,6 +129,9 @@ class TrainLoop {
   StepSeconds step_seconds_;
   double earlier_seconds_ = 0;
 };
+
+// How many steps a run makes, unless it ends early.
+std::int64_t steps_of(const TrainRecipe& train, std::int64_t batches_per_epoch);
 
 // The metric of that name. It must be there.
 MetricDef metric_of(const std::vector<MetricDef>& metrics,

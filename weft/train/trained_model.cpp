@@ -5,14 +5,39 @@
 #include "weft/train/step/export.h"
 
 namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether the newest checkpoint of a run is from before it had a best one.
+bool is_before_best(const fs::path& last) {
+  try {
+    const CheckpointFile file(last);
+    return number_of(file.info().metrics, "best_epoch", kNotMeasured) == 0;
+  } catch (const Error&) {
+    return false;  // one that is damaged, or not there, says nothing
+  }
+}
+
+// People name the folder of a run and mean its best model, not its last.
+fs::path checkpoint_at(const fs::path& path) {
+  if (!fs::is_directory(path)) return path;
+  const fs::path last = path / "last.safetensors";
+  // What an earlier run in the folder has left would be taken for this one's.
+  if (!is_before_best(last)) return path / "best.safetensors";
+  throw Error(ErrorCode::kUnavailable, path.string(),
+              "no epoch of this run was measured yet, so that no model is its "
+              "best")
+      .hint(last.string() + " is its newest");
+}
+
+}  // namespace
 
 TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder,
                           const GivenObjects& given) {
   TrainedModel result;
-  result.path =
-      // People name the folder of a run and mean its best model, not its last.
-      std::filesystem::is_directory(path) ? path / "best.safetensors" : path;
+  result.path = checkpoint_at(path);
   const CheckpointFile file(result.path);
   result.info = file.info();
   result.recipe =

@@ -106,12 +106,13 @@ class Trainer::Run {
     if (recipe_.train.patience > 0) {
       add<StopEarlyHook>(recipe_.train.patience, *measure_);
     }
-    // The log follows the checkpoint: what it had beyond one would be measured
-    // again.
-    add<SaveHook>(folder_, kept_text(recipe_),
-                  marks_of(assembly_.data->description()));
+    // The checkpoint follows the log: an epoch that a run which is killed in
+    // between has only logged is measured again, whereas one that was only
+    // saved would be missing in the log for ever.
     log_ = add<LogHook>(fmt::format("{}: {} on {}", options_.name,
                                     recipe_.model.name, recipe_.data.name));
+    add<SaveHook>(folder_, kept_text(recipe_),
+                  marks_of(assembly_.data->description()));
     for (auto& hook : section_hooks(recipe_)) loop_.add(std::move(hook));
   }
 
@@ -135,13 +136,15 @@ class Trainer::Run {
         if (!granted.empty()) told.on_note(granted);
       }
       loop_.run();
-      if (privacy_) privacy_->forget_key(recipe_.log.folder);
       const TrainResult reached = result();
       end_record({.state = RunState::kDone,
                   .test = reached.test,
                   .epochs = reached.epochs,
                   .best_epoch = reached.best_epoch,
                   .seconds = reached.seconds});
+      // Until all is measured and recorded, a run that is killed can be
+      // resumed, for which it needs its key.
+      if (privacy_) privacy_->forget_key(recipe_.log.folder);
       return reached;
     } catch (const Error& error) {
       // The others would wait for this worker until the timeout.
@@ -190,7 +193,8 @@ class Trainer::Run {
       needed = static_cast<double>(worker_->step_bytes());
     } catch (Error& error) {
       // Planning takes the memory, where a limit refuses it at once.
-      if (error.code() == ErrorCode::kExhausted) {
+      // Where the recipe has a limit of its own, the error says the least one.
+      if (error.code() == ErrorCode::kExhausted && recipe_.train.memory == 0) {
         error.hint(
             "a smaller train.batch takes less, and with train.memory values "
             "are computed again; --dry-run says how much");
@@ -213,6 +217,9 @@ class Trainer::Run {
     if (!note.empty()) observer.on_note(note);
     const CheckpointInfo& info = file->info();
     loop_.recall(info.step, info.position, info.metrics);
+    if (loop_.is_ended() && loop_.steps_done() < loop_.steps_in_all()) {
+      judge_end(info.recipe, observer);
+    }
     if (!is_same_recipe(info.recipe)) {
       observer.on_note("the recipe has changed since " +
                        file->tensors().path().string() +
@@ -226,6 +233,22 @@ class Trainer::Run {
           "trained so far",
           file->tensors().path().string(), fmt::join(changed, ", ")));
     }
+  }
+
+  // A run that ended early is over, unless it now has more patience than by
+  // `recipe`, which it was trained by.
+  void judge_end(const std::string& recipe, TrainObserver& observer) {
+    const std::int64_t patience = recipe_.train.patience;
+    const std::int64_t waited =
+        loop_.epochs_measured() - measure_->best_epoch();
+    if ((patience == 0 || waited < patience) &&
+        parse_recipe(recipe, "checkpoint").train.patience != patience) {
+      return loop_.go_on();
+    }
+    observer.on_note(
+        fmt::format("the run ended early, after epoch {}: it goes on with more "
+                    "train.patience, or with 0",
+                    loop_.epochs_measured()));
   }
 
   // The folder says from now on what it is of: the recipe, and that it runs.
@@ -297,6 +320,13 @@ class Trainer::Run {
   }
 
   TrainResult result() {
+    if (!measure_->best().is_measured()) {
+      throw Error(ErrorCode::kNumeric, "train",
+                  "the loss on held-out data was no number in any epoch, so "
+                  "that none is the best")
+          .detail("checkpoint: " + folder_.last_path().string())
+          .hint("do held-out data hold NaN or infinity?");
+    }
     std::vector<PredictionScore> predicted;
     Scores test = test_scores(predicted);
     return {.steps = loop_.steps_done(),

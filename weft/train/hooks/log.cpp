@@ -8,7 +8,8 @@ void LogHook::on_start(TrainLoop& loop) {
   // The scores of all workers are the same, so that one log has them.
   if (!loop.worker().is_first()) return;
   const std::string& folder = loop.recipe().log.folder;
-  log_.emplace(folder, title_, loop.deciding_metric(), loop.epochs_measured());
+  log_.emplace(folder, title_, loop.deciding_metric(), loop.epochs_measured(),
+               loop.steps_done());
   if (loop.worker().traffic()) traffic_log_.emplace(folder, loop.steps_done());
 }
 

@@ -90,7 +90,9 @@ bool shows_gradients(const Recipe& recipe) {
 
 void TensorBoardHook::on_start(TrainLoop& loop) {
   if (!loop.worker().is_first()) return;
-  file_.emplace(loop.recipe().log.folder / options_.folder);
+  // A run that goes on from a checkpoint tells later steps once more.
+  file_.emplace(loop.recipe().log.folder / options_.folder,
+                loop.steps_done() + 1);
   WireWriter summary;
   add_hyperparameters(summary, flat_recipe(loop.recipe()),
                       loop.recipe().log.folder);
@@ -126,6 +128,9 @@ void TensorBoardHook::on_step(TrainLoop& loop) {
   add_scores(summary, "step", loop.progress().train);
   add_scalar(summary, "speed/examples a second", loop.samples_per_s());
   file_->add_summary(loop.steps_done(), summary);
+  // A run that is killed goes on behind its checkpoint, and does not tell again
+  // what came before that.
+  file_->flush();
 }
 
 void TensorBoardHook::write_images(TrainLoop& loop) {
@@ -141,7 +146,9 @@ void TensorBoardHook::write_images(TrainLoop& loop) {
   file_->add_summary(loop.steps_done(), summary);
 }
 
-void TensorBoardHook::on_epoch(TrainLoop& loop) {
+// This comes before the epoch is saved, since a run that is killed behind that
+// would not tell it again.
+void TensorBoardHook::on_measure(TrainLoop& loop) {
   if (!file_) return;
   const EpochMetrics& epoch = loop.epoch();
   WireWriter summary;
@@ -154,7 +161,8 @@ void TensorBoardHook::on_epoch(TrainLoop& loop) {
       if (is_distribution(tensor)) add_histogram(summary, name, tensor);
     }
   }
-  if (epoch.step == loop.steps_in_all()) add_end_of_run(summary);
+  if (epoch.step == loop.steps_in_all() || loop.is_ended())
+    add_end_of_run(summary);
   file_->add_summary(epoch.step, summary);
   file_->flush();
   write_projector(loop);

@@ -39,7 +39,7 @@ class TensorBoardHook : public TrainHook {
   void on_start(TrainLoop& loop) override;
   void on_batch(TrainLoop& loop) override;
   void on_step(TrainLoop& loop) override;
-  void on_epoch(TrainLoop& loop) override;
+  void on_measure(TrainLoop& loop) override;
 
  private:
   void write_graph(TrainLoop& loop);

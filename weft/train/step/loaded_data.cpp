@@ -121,7 +121,9 @@ class LoadedData final : public TrainingData {
     bool fits = found.size() == due.size();
     for (std::size_t i = 0; fits && i < due.size(); ++i) {
       Shape shape = found[i].type.shape;
-      fits = found[i].type.dtype == due[i].type.dtype &&
+      // Names tell those apart that are alike, and may stand in another order.
+      fits = found[i].name == due[i].name &&
+             found[i].type.dtype == due[i].type.dtype &&
              shape.rank() == due[i].type.shape.rank();
       if (!fits) break;
       for (const int axis : due[i].varying) {

@@ -16,6 +16,10 @@ constexpr int kStep = 2;
 constexpr int kFileVersion = 3;
 constexpr int kGraph = 4;
 constexpr int kSummary = 5;
+constexpr int kSessionLog = 7;
+// Fields of SessionLog, and the status of one that begins.
+constexpr int kStatus = 1;
+constexpr int kStart = 1;
 
 constexpr std::array<std::uint32_t, 256> crc_table() {
   std::array<std::uint32_t, 256> table{};
@@ -62,7 +66,8 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-EventFile::EventFile(const std::filesystem::path& folder) {
+EventFile::EventFile(const std::filesystem::path& folder,
+                     std::int64_t first_step) {
   create_folders(folder);
   // TensorBoard tells such files by this word, and their order by the time.
   const auto path =
@@ -73,6 +78,13 @@ EventFile::EventFile(const std::filesystem::path& folder) {
   first.real64(kWallTime, now());
   first.bytes(kFileVersion, "brain.Event:2");
   add_event(first);
+  WireWriter start;
+  start.integer(kStatus, kStart);
+  WireWriter session;
+  session.real64(kWallTime, now());
+  session.integer(kStep, first_step);
+  session.message(kSessionLog, start);
+  add_event(session);
   if (!file_.flush()) {
     throw Error(ErrorCode::kUnavailable, path.string(), "cannot be written");
   }

@@ -21,9 +21,10 @@ std::uint32_t crc32c(std::string_view bytes);
 
 class EventFile {
  public:
-  // Begins a file of its own in `folder`, which TensorBoard shows as one run.
-  // Throws Error(kUnavailable) for a file that cannot be written.
-  explicit EventFile(const std::filesystem::path& folder);
+  // Begins a file of its own in `folder`, which TensorBoard shows as one run:
+  // what earlier files tell of steps from `first_step` on is void. Throws
+  // Error(kUnavailable) for a file that cannot be written.
+  EventFile(const std::filesystem::path& folder, std::int64_t first_step);
 
   // What is shown of step `step`, a Summary message. What cannot be written is
   // left out: a full disk ends a run where its checkpoints are written.
