@@ -199,6 +199,54 @@ TEST(ClippedSums, OfSequencesTakeTheCheaperWay) {
   }
 }
 
+// What the words add up to is nearly nothing, and what remains of the factors'
+// products is rounding: no norm is NaN, and none is below the gradient's own.
+TEST(ClippedSums, OfWordsThatCancelAreClippedEnough) {
+  constexpr Dim kWords = 6;
+  const std::vector<Argument> arguments{
+      {"x", {DType::kF32, {1, 24}}, true, false},
+      {"c", {DType::kF32, {1, 20}}, true, false},
+      {"parts", {DType::kF32, {kWords, 1}}, false, false},
+      {"w", {DType::kF32, {24, 20}}, false, true}};
+  const Function function =
+      with_gradients(arguments, [](std::span<const Value> v) {
+        const Value words = broadcast_to(v[0], {kWords, 24});
+        return sum(matmul(words, v[3]) * (v[2] * v[1]));
+      });
+  std::vector<Tensor> given{
+      drawn(arguments[0], 1), drawn(arguments[1], 2),
+      Tensor::of<float>({kWords, 1},
+                        {0.7F, -0.3F, 0.9F, -1.1F, 0.1F, -0.30001F}),
+      drawn(arguments[3], 4), Tensor::of<float>({kInstances}, {1, 1, 1, 1, 1})};
+  FunctionBuilder builder("all");
+  std::vector<Value> values;
+  for (const Tensor& tensor : given) {
+    values.push_back(builder.parameter(tensor.type()));
+  }
+  Function all = builder.build([&] {
+    const std::span<const Value> own(values.data(), arguments.size());
+    const ClippedSums sums =
+        clipped_sums(builder, function, own, {true, true, false, false}, 1, 0.1,
+                     values.back());
+    return std::vector<Value>{sums.sums[0], sums.norms};
+  });
+  const std::vector<Tensor> made = Executable(std::move(all)).run(given);
+  for (const double each : numbers(made[0])) EXPECT_TRUE(std::isfinite(each));
+  Executable alone{Function(function)};
+  for (Dim instance = 0; instance < kInstances; ++instance) {
+    const std::vector<Tensor> own{
+        instance_of(given[0], arguments[0].type.shape, instance),
+        instance_of(given[1], arguments[1].type.shape, instance), given[2],
+        given[3]};
+    double squares = 0;
+    for (const double each : numbers(alone.run(own)[1])) {
+      squares += each * each;
+    }
+    EXPECT_GE(numbers(made[1])[static_cast<std::size_t>(instance)],
+              std::sqrt(squares));
+  }
+}
+
 TEST(ClippedSums, OfConvolutions) {
   for (const std::int64_t groups : {1, 2}) {
     // A small image with a wide layer behind it, and the other way round.

@@ -218,6 +218,12 @@ TEST(Accountant, AllNoisesKeepTheirRatio) {
                    2 * option<double>(found[1].options, "noise"));
 }
 
+TEST(Accountant, FindsNoiseWhoseSquareIsNoDouble) {
+  const Mechanisms found = with_least_noise(parse_mechanisms("laplace"),
+                                            {1e200, 1e-5}, Accounting::kRenyi);
+  EXPECT_NEAR(option<double>(found[0].options, "noise") * 1e200, 1, 1e-2);
+}
+
 TEST(Accountant, RefusesWhatCannotBe) {
   const auto least = [](const char* text, Guarantee guarantee) {
     return with_least_noise(parse_mechanisms(text), guarantee,
@@ -232,6 +238,13 @@ TEST(Accountant, RefusesWhatCannotBe) {
   expect_error(ErrorCode::kInvalidArgument, {"(0, 1)"}, [&] {
     least("gaussian", {1, 0});
   });
+  // Five in a million have no more than 5e-6 of a chance to be seen at all.
+  for (const char* few : {"subsampled_gaussian(rate=1e-6, steps=5)",
+                          "subsampled_laplace(rate=0)"}) {
+    expect_error(ErrorCode::kInvalidArgument, {"without any", "people"}, [&] {
+      least(few, {1, 1e-5});
+    });
+  }
   expect_error(ErrorCode::kInvalidArgument, {"moments", "rdp and pld"},
                [] { accounting_of("moments"); });
 }

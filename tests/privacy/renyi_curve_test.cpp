@@ -112,6 +112,24 @@ TEST(RenyiCurve, KeepsItsDigitsWhereNextToNothingIsTold) {
   }
 }
 
+TEST(RenyiCurve, IsNotBelowTheTruthWhereRoundingIsLarger) {
+  // Orders of a rate q tell order / 2 q^2 (e^(1 / noise^2) - 1) and more.
+  for (const double rate : {1e-9, 1e-6}) {
+    for (const double noise : {1.0, 10.0}) {
+      for (const double order : {1.1, 1.5, 2.5, 10.9}) {
+        const double truth =
+            order / 2 * rate * rate * std::expm1(1 / (noise * noise));
+        const RenyiCurve found = curve_of(
+            fmt::format("subsampled_gaussian(noise={}, rate={})", noise, rate)
+                .c_str(),
+            RenyiOrders({order}));
+        EXPECT_GE(found[0], truth * (1 - 1e-9)) << rate << " " << order;
+        EXPECT_LE(found[0], 2 * truth) << rate << " " << order;
+      }
+    }
+  }
+}
+
 TEST(RenyiCurve, SubsampledLaplaceIsItsIntegralAndAbove) {
   for (const double rate : {0.01, 0.3}) {
     for (const double noise : {0.5, 2.0}) {
@@ -151,6 +169,9 @@ TEST(RenyiCurve, TreesAreGaussiansOfTheirDepth) {
             curve_of("gaussian(noise=3, steps=10)").values().back());
   EXPECT_NEAR(at(curve_of("dp_ftrl(noise=3, leaves=1024, steps=2)"), 2),
               22 * 2 / 18.0, 1e-12);
+  // Where the logarithm of one more is that of the leaves.
+  EXPECT_EQ(curve_of("dp_ftrl(noise=3, leaves=562949953421312)").values()[0],
+            curve_of("dp_ftrl(noise=3, leaves=562949953421313)").values()[0]);
 }
 
 TEST(RenyiCurve, EpsilonIsThatOfDpAccountingAndNeverBelow) {

@@ -201,9 +201,21 @@ class SquaredNorms {
     const Value& right = instances_.stacked(node.inputs[1]);
     if (inner == 1) return of_stacked(left, true) * of_stacked(right, true);
     // With factors L [rows, t] and R [t, columns], LᵀL and RRᵀ are [t, t].
-    return sum(cast_up(matmul(left, left, {!ta, ta})) *
-                   cast_up(matmul(right, right, {tb, !tb})),
-               {1, 2});
+    return of_factors(left, {!ta, ta}, right, {tb, !tb});
+  }
+  // The sum over the product of both factors' products with themselves. Where
+  // its terms cancel, what is left may be rounding, and below zero. A norm
+  // that is too small would clip too little: what rounding may have taken is
+  // added, and products are those of f32.
+  Value of_factors(const Value& left, const MatmulOptions& of_left,
+                   const Value& right, const MatmulOptions& of_right) const {
+    constexpr double kLost = 0x1p-20;
+    const Value a = cast_up(left);
+    const Value b = cast_up(right);
+    const Value found =
+        sum(matmul(a, a, of_left) * matmul(b, b, of_right), {1, 2});
+    const Value most = of_stacked(a, true) * of_stacked(b, true);
+    return maximum(found, zeros_like(found)) + scalar_like(most, kLost) * most;
   }
   static Value cast_up(const Value& value) {
     return value.dtype() == DType::kF32 ? value : cast(value, DType::kF32);
@@ -240,9 +252,7 @@ class SquaredNorms {
                                   {size_, pixels, taps});
     const Value back = reshape(images(1), {size_, pixels, w[3]});
     if (pixels == 1) return of_stacked(patches, true) * of_stacked(back, true);
-    return sum(cast_up(matmul(patches, patches, {false, true})) *
-                   cast_up(matmul(back, back, {false, true})),
-               {1, 2});
+    return of_factors(patches, {false, true}, back, {false, true});
   }
 
   // Rows were added to a table: those of one index are added up first.

@@ -11,7 +11,8 @@
 // Private Learners", ICLR 2022), and the clipped sum is one product, of the
 // factors of all instances with each Dᵢ scaled. So a step runs the model once
 // forward and once backward, and no gradient is computed twice but those whose
-// norm is cheaper to take from themselves.
+// norm is cheaper to take from themselves. What rounding may take of a norm
+// whose terms cancel is added to it: it is never too small.
 //
 // Threads: as FunctionBuilder.
 #pragma once

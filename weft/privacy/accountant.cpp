@@ -65,6 +65,14 @@ Mechanisms with_least_noise(Mechanisms mechanisms, const Guarantee& guarantee,
     return epsilon_of(with_noise_times(mechanisms, factor), guarantee.delta,
                       by) <= guarantee.epsilon;
   };
+  // Where so few take part that delta covers all of them, no noise is the
+  // least, and a search for it would not end.
+  if (keeps(0, accounting)) {
+    throw Error(ErrorCode::kInvalidArgument, "noise",
+                "epsilon {} at delta {} is kept without any", guarantee.epsilon,
+                guarantee.delta)
+        .hint("a delta well below one over the number of people needs noise");
+  }
   // More noise tells less: the least factor lies between two powers of two.
   // Rényi curves find them, and privacy losses need less.
   double enough = 1;
@@ -75,7 +83,8 @@ Mechanisms with_least_noise(Mechanisms mechanisms, const Guarantee& guarantee,
     little /= 2;
   }
   while (enough > little * (1 + kMostAbove)) {
-    const double middle = std::sqrt(little * enough);
+    // Their product may be no double.
+    const double middle = std::sqrt(little) * std::sqrt(enough);
     (keeps(middle, accounting) ? enough : little) = middle;
   }
   WEFT_CHECK(keeps(enough, accounting), "noise times {}", enough);

@@ -32,7 +32,8 @@ Mechanisms dp_sgd(double noise, double rate, std::int64_t steps);
 
 // The mechanisms with the noise of all multiplied by the least factor that
 // keeps the guarantee, or one at most a thousandth above it. Throws
-// Error(kInvalidArgument) where a mechanism has no noise, or its noise is 0.
+// Error(kInvalidArgument) where a mechanism has no noise, its noise is 0, or
+// the guarantee is kept without any.
 Mechanisms with_least_noise(Mechanisms mechanisms, const Guarantee& guarantee,
                             Accounting accounting);
 

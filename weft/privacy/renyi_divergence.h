@@ -15,7 +15,7 @@ double gaussian_renyi(double noise, double order);
 double laplace_renyi(double noise, double order);
 
 // (order - 1) times the divergence behind Poisson sampling, for a whole order
-// and a rate of (0, 1): ln of the sum over k of
+// from 1 on and a rate of (0, 1): ln of the sum over k of
 //   C(order, k) (1 - rate)^(order - k) rate^k e^((k - 1) divergence(k))
 // (Zhu and Wang, "Poisson subsampled Rényi differential privacy", ICML 2019,
 // theorem 8, which holds for Gaussian and Laplace noise). Without the
@@ -34,6 +34,19 @@ double sampled_log_moment(double rate, double order, Divergence&& divergence) {
                                std::log(-std::expm1(-exponent)));
   }
   return log_add(0, log_added);
+}
+
+// The same from above for any order: the logarithm is convex in the order, so
+// that between whole ones it is at most the line.
+template <class Divergence>
+double sampled_log_moment_line(double rate, double order,
+                               Divergence&& divergence) {
+  const double below = std::floor(order);
+  const double share = order - below;
+  const double at_below = sampled_log_moment(rate, below, divergence);
+  if (share == 0) return at_below;
+  return (1 - share) * at_below +
+         share * sampled_log_moment(rate, below + 1, divergence);
 }
 
 }  // namespace weft::privacy

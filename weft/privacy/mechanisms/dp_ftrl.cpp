@@ -3,7 +3,9 @@
 // shuffling", ICML 2021): who takes part once is in ⌈log2(leaves + 1)⌉ nodes,
 // so that it is a Gaussian mechanism of that many releases. A step is a tree:
 // epochs that each begin a tree are as many steps.
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "weft/privacy/hockey_stick.h"
 #include "weft/privacy/mechanism.h"
@@ -13,10 +15,12 @@ namespace weft {
 namespace {
 
 double noise_of_tree(const Options& options) {
+  // ⌈log2(leaves + 1)⌉ in integers: the logarithm of a large double would be
+  // rounded to the whole number below.
   const auto leaves =
-      static_cast<double>(option<std::int64_t>(options, "leaves"));
+      static_cast<std::uint64_t>(option<std::int64_t>(options, "leaves"));
   return option<double>(options, "noise") /
-         std::sqrt(std::ceil(std::log2(leaves + 1)));
+         std::sqrt(static_cast<double>(std::bit_width(leaves)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Gaussian noise on a sum over a Poisson sample: a step of DP-SGD (Mironov,
 // Talwar, Zhang, "Rényi differential privacy of the sampled Gaussian
 // mechanism", 2019).
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -58,15 +59,15 @@ double subsampled_gaussian_renyi(const Options& options, double order) {
   if (noise == 0 || std::isinf(order))
     return std::numeric_limits<double>::infinity();
   if (rate == 1) return privacy::gaussian_renyi(noise, order);
-  if (order == std::floor(order)) {
-    return privacy::sampled_log_moment(
-               rate, order,
-               [&](double k) { return privacy::gaussian_renyi(noise, k); }) /
-           (order - 1);
-  }
-  // A moment is at least 1; where it is near, rounding may say otherwise.
-  return std::max(0.0, log_moment_of_fraction(rate, noise, order)) /
-         (order - 1);
+  const double line = privacy::sampled_log_moment_line(
+      rate, order, [&](double k) { return privacy::gaussian_renyi(noise, k); });
+  if (order == std::floor(order)) return line / (order - 1);
+  // A moment is at least 1; where it is near, the rounding of the series is
+  // larger than what is told, and the line has more digits.
+  constexpr double kRounding = 1e-14;
+  const double series =
+      std::max(0.0, log_moment_of_fraction(rate, noise, order)) + kRounding;
+  return std::min(line, series) / (order - 1);
 }
 
 }  // namespace

@@ -11,12 +11,6 @@
 namespace weft {
 namespace {
 
-// (order - 1) times the divergence, for a whole order.
-double log_moment_of_whole(double rate, double noise, double order) {
-  return privacy::sampled_log_moment(
-      rate, order, [&](double k) { return privacy::laplace_renyi(noise, k); });
-}
-
 double subsampled_laplace_renyi(const Options& options, double order) {
   const auto noise = option<double>(options, "noise");
   const auto rate = option<double>(options, "rate");
@@ -24,14 +18,10 @@ double subsampled_laplace_renyi(const Options& options, double order) {
   if (noise == 0) return std::numeric_limits<double>::infinity();
   if (rate == 1) return privacy::laplace_renyi(noise, order);
   if (std::isinf(order)) return std::log1p(rate * std::expm1(1 / noise));
-  // The logarithm is convex in the order: between integers it is at most the
-  // line.
-  const double below = std::floor(order);
-  const double share = order - below;
-  double log_moment = (1 - share) * log_moment_of_whole(rate, noise, below);
-  if (share > 0)
-    log_moment += share * log_moment_of_whole(rate, noise, below + 1);
-  return log_moment / (order - 1);
+  return privacy::sampled_log_moment_line(
+             rate, order,
+             [&](double k) { return privacy::laplace_renyi(noise, k); }) /
+         (order - 1);
 }
 
 }  // namespace
