@@ -95,6 +95,17 @@ TEST(BudgetLedger, AsksOnceHoweverOften) {
                [&] { budgets.add_block("mon", kPromise); });
   expect_error(ErrorCode::kInvalidArgument, {"no name"},
                [&] { budgets.add_block("m*", kPromise); });
+  // A pattern that has come to mean more is another claim.
+  budgets.ask(claim("all", 0.1, {"*"}));
+  budgets.add_block("tue", kPromise);
+  expect_error(ErrorCode::kInvalidArgument, {"'all'", "block 'tue'"},
+               [&] { budgets.ask(claim("all", 0.1, {"*"})); });
+  for (const char* name : {"job \xff", "block \xff"}) {
+    expect_error(ErrorCode::kInvalidArgument, {"no UTF-8"}, [&] {
+      if (name[0] == 'j') budgets.ask(claim(name, 0.1));
+      budgets.add_block(name, kPromise);
+    });
+  }
   // Nothing could ever be granted within such a promise.
   EXPECT_THROW(budgets.add_block("small", {.epsilon = 0.01, .delta = 1e-9}),
                Error);

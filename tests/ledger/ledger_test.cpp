@@ -239,6 +239,27 @@ TEST(Ledger, SaysThatTheDiskIsFull) {
   EXPECT_TRUE(verify(ledger).holds());
 }
 
+TEST(Ledger, LeavesNothingOfOneThatCannotBeMade) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int code = 1;
+    try {
+      Ledger::open((folder / "books.db").string(), LedgerMode::kCreate);
+    } catch (const Error&) {
+      code = 0;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "."));
+}
+
 // Processes are killed at any moment. What one of them has been told is written
 // is there, once, and all of them together never take more than there is.
 TEST(Ledger, LosesNothingWhenWritersAreKilled) {

@@ -176,6 +176,26 @@ TEST(Restore, TakesFromWhicheverHasTheNext) {
   EXPECT_EQ(restore(file, {copy.string()}, (folder / "new.db").string()), head);
 }
 
+// A damaged line costs its own record alone, which another copy has.
+TEST(Restore, TakesWhatFollowsADamagedLine) {
+  const TemporaryFolder folder;
+  const std::string file = made(folder, 9);
+  const LedgerHead head = Ledger::open(file).head();
+  Ledger ledger = Ledger::open(file);
+  const auto copy_without = [&](const char* name, std::int64_t damaged) {
+    std::string text = export_heading(ledger.name()) + "\n";
+    for (const LedgerRecord& record : records_of(ledger)) {
+      text += record.sequence == damaged ? "{\"seq" : export_line(record);
+      text += '\n';
+    }
+    return folder.write(name, text).string();
+  };
+  const std::string one = copy_without("one.jsonl", 3);
+  const std::string two = copy_without("two.jsonl", 6);
+  execute(file, "DROP TRIGGER record_removal; DELETE FROM record");
+  EXPECT_EQ(restore(file, {one, two}, (folder / "new.db").string()), head);
+}
+
 TEST(LedgerExport, RefusesDamagedLines) {
   const TemporaryFolder folder;
   const std::string file = made(folder, 2);

@@ -284,6 +284,12 @@ TEST(TreasuryTest, PaysWhatWasDecidedAndIsThere) {
       "owner", "propose",
       SaidFields(payment).number("amount", 51).number("association", 1),
       "the treasury has 50");
+  scene.expect_refused("owner", "propose",
+                       said()
+                           .text("kind", "payment")
+                           .number("amount", 30)
+                           .number("association", 1),
+                       "a payment has no 'recipient'");
   decide(scene, "owner", SaidFields(payment).number("amount", 30), {"owner"});
   EXPECT_EQ(scene.balance("poor"), 30);
   EXPECT_EQ(scene.association().treasury, 20);
@@ -299,6 +305,13 @@ TEST(ShardTest, IsThereOnce) {
   scene.expect_refused("anna", "propose",
                        shard_of("anna", 5, "b", 0).number("association", 1),
                        "no example");
+  const market::PublicKey nobody{};
+  for (const char* name : {"recipient", "content"}) {
+    scene.expect_refused(
+        "anna", "propose",
+        shard_of("anna", 5, "b").number("association", 1).key(name, nobody),
+        std::string("a shard has no '") + name);
+  }
 }
 
 TEST(ModelTest, IsActivatedByACheckerAlone) {

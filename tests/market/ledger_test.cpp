@@ -75,6 +75,16 @@ TEST(TransactionTest, RefusesWhatItsKindHasNot) {
   });
 }
 
+TEST(TransactionTest, TakesUtf8Alone) {
+  for (const auto kind :
+       {market::FieldKind::kText, market::FieldKind::kTexts}) {
+    const market::FieldSpec spec{.name = "title", .kind = kind, .summary = ""};
+    EXPECT_NO_THROW(market::field_from_words(spec, "gr\xc3\xbcn"));
+    expect_error(ErrorCode::kInvalidArgument, {"title", "no UTF-8"},
+                 [&] { market::field_from_words(spec, "gr\xfcn"); });
+  }
+}
+
 TEST(MoneyTest, ComesAndGoesByRuleAlone) {
   MarketScene scene;
   scene.send("treasurer", "deposit",

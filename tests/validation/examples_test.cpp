@@ -109,6 +109,15 @@ TEST(Examples, HaveListsAsTheSchemaSays) {
   }
 }
 
+// Doubles near the bounds lie beyond them.
+TEST(Examples, KeepBoundsOfMoreDigitsThanDoublesHave) {
+  const Schema schema = parse_schema(
+      "[feature.x]\ntype = \"float\"\ndisallow_nan = true\n"
+      "min = -9223372036854775807\nmax = 9223372036854775807\n",
+      "test");
+  EXPECT_NO_THROW(make_examples(schema, 100, 1, "", ExampleFormat::kJsonLines));
+}
+
 TEST(Examples, ReachTheEdges) {
   const Schema schema = parse_schema(kSchema, "test");
   const Examples examples =

@@ -99,11 +99,29 @@ TEST(JsonRows, FindListsThatAreTooShortTooLongOrTooDeep) {
   EXPECT_EQ(kinds("{\"l\": [1, 2, 3]}\n"), "many_values ");
   EXPECT_EQ(kinds("{\"l\": [1]}\n{\"l\": []}\n"), "few_values ");
   EXPECT_EQ(kinds("{\"l\": [[1]]}\n"), "nesting_depth ");
+  // Lists without values do not show how deep they would be.
+  schema.features[0].value_count = {{}, {.min = 1, .max = {}}};
+  EXPECT_EQ(kinds("{\"l\": []}\n"), "");
+  EXPECT_EQ(kinds("{\"l\": [1]}\n"), "nesting_depth ");
   schema.features[0].value_count.clear();
   schema.features[0].shape = {2};
   EXPECT_EQ(kinds("{\"l\": [1, 2]}\n"), "");
   EXPECT_EQ(kinds("{\"l\": [1, 2, 3]}\n"), "shape ");
   EXPECT_EQ(kinds("{\"l\": [\"1\", \"2\"]}\n"), "wrong_type ");
+}
+
+// What is inferred of texts among numbers allows them both.
+TEST(JsonRows, OfSeveralTypesAreAllowedByTheirOwnSchema) {
+  for (const char* lines :
+       {"{\"l\": 1}\n{\"l\": \"a\"}\n", "{\"l\": 1.5}\n{\"l\": \"2\"}\n",
+        "{\"l\": true}\n{\"l\": 7}\n"}) {
+    const auto data = summary_of_lines(lines);
+    EXPECT_TRUE(check(infer_schema(data), {.data = data}).anomalies.empty())
+        << lines;
+    // A new column is inferred in the same way.
+    const Schema repaired = check(Schema(), {.data = data}).repaired;
+    EXPECT_TRUE(check(repaired, {.data = data}).anomalies.empty()) << lines;
+  }
 }
 
 TEST(JsonRows, RefuseWithTheLine) {

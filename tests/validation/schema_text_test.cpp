@@ -139,6 +139,15 @@ TEST(SchemaEdit, AddsToWhatSaysNothing) {
   EXPECT_NE(text.find("# Nothing yet."), std::string::npos);
 }
 
+TEST(SchemaEdit, MakesBoundsOfOneLevelOfAList) {
+  const std::string text =
+      "[feature.x]\nvalue_count = [{ min = 1 }, { max = 3 }]\n";
+  Schema to = parse_schema(text, "test");
+  to.features[0].value_count.pop_back();
+  EXPECT_EQ(edit_schema(text, "test", to),
+            "[feature.x]\nvalue_count = { min = 1 }\n");
+}
+
 TEST(SchemaEdit, RefusesWhatHasNoLines) {
   Schema to = parse_schema("feature = { a = { min = 1 } }", "test");
   to.features[0].max = 3;

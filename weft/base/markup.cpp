@@ -18,6 +18,10 @@ std::string markup_text(std::string_view text) {
       case '"':
         result += "&quot;";
         break;
+      case '\n':
+      case '\t':
+        result += character;
+        break;
       default:
         result +=
             static_cast<unsigned char>(character) < 0x20 ? '?' : character;

@@ -9,7 +9,7 @@
 namespace weft {
 
 // `text` for HTML and XML, also within the quotes of an attribute: nothing of
-// it is taken for markup. Control characters, which XML has not, become '?'.
+// it is taken for markup. Control characters that XML has not become '?'.
 std::string markup_text(std::string_view text);
 
 }  // namespace weft

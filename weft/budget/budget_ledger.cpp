@@ -29,6 +29,26 @@ const KeptClaim& claim_of(const BudgetBooks& books, const std::string& name) {
   return found->second;
 }
 
+// Whether a claim that is asked for again is the one that is there.
+void check_same(const ClaimEntry& earlier, const ClaimEntry& again) {
+  constexpr const char* kHint = "another job needs a claim of its own";
+  if (earlier.mechanism != again.mechanism) {
+    throw bad_claim(again.claim,
+                    fmt::format("is there, and is for {}: it cannot become one "
+                                "for {}",
+                                earlier.mechanism, again.mechanism))
+        .hint(kHint);
+  }
+  for (const std::string& block : again.blocks) {
+    if (std::ranges::binary_search(earlier.blocks, block)) continue;
+    throw bad_claim(again.claim,
+                    fmt::format("is there, and cannot become one for block "
+                                "'{}', which it has not asked of",
+                                block))
+        .hint(kHint);
+  }
+}
+
 // The blocks that patterns name, each once.
 std::vector<std::string> blocks_by(const BudgetBooks& books,
                                    const std::vector<std::string>& patterns) {
@@ -216,15 +236,7 @@ KeptClaim BudgetLedger::ask(ClaimEntry claim) {
     ClaimEntry entry = claim;
     entry.blocks = blocks_by(writer.state(), claim.blocks);
     if (const auto there = claims.find(claim.claim); there != claims.end()) {
-      const ClaimEntry& earlier = there->second.entry;
-      if (earlier.mechanism != entry.mechanism ||
-          !std::ranges::includes(earlier.blocks, entry.blocks)) {
-        throw bad_claim(claim.claim,
-                        fmt::format("is there, and is for {}: it cannot become "
-                                    "one for {}",
-                                    earlier.mechanism, entry.mechanism))
-            .hint("another job needs a claim of its own");
-      }
+      check_same(there->second.entry, entry);
     } else {
       writer.append("claim", body_of(entry), claim.claim);
     }

@@ -61,39 +61,45 @@ class BudgetBody {
   json object_;
 };
 
+std::string text_from(const json& object) {
+  try {
+    return object.dump();
+  } catch (const json::type_error&) {
+    throw Error(ErrorCode::kInvalidArgument, "budget",
+                "a name or a reason is no UTF-8 text");
+  }
+}
+
 }  // namespace
 
 std::string body_of(const BudgetRules& rules) {
-  return json{{"scheduler", rules.scheduler},
-              {"unlocking", rules.unlocking},
-              {"period", rules.period}}
-      .dump();
+  return text_from({{"scheduler", rules.scheduler},
+                    {"unlocking", rules.unlocking},
+                    {"period", rules.period}});
 }
 
 std::string body_of(const BlockEntry& block) {
-  return json{{"block", block.block},
-              {"epsilon", block.guarantee.epsilon},
-              {"delta", block.guarantee.delta},
-              {"retires_at", block.retirement.at},
-              {"retires_after", block.retirement.grants}}
-      .dump();
+  return text_from({{"block", block.block},
+                    {"epsilon", block.guarantee.epsilon},
+                    {"delta", block.guarantee.delta},
+                    {"retires_at", block.retirement.at},
+                    {"retires_after", block.retirement.grants}});
 }
 
 std::string body_of(const RetireEntry& retired) {
-  return json{{"block", retired.block}, {"because", retired.because}}.dump();
+  return text_from({{"block", retired.block}, {"because", retired.because}});
 }
 
 std::string body_of(const ClaimEntry& claim) {
-  return json{{"claim", claim.claim},
-              {"job", claim.job},
-              {"mechanism", claim.mechanism},
-              {"blocks", claim.blocks},
-              {"weight", claim.weight}}
-      .dump();
+  return text_from({{"claim", claim.claim},
+                    {"job", claim.job},
+                    {"mechanism", claim.mechanism},
+                    {"blocks", claim.blocks},
+                    {"weight", claim.weight}});
 }
 
 std::string body_of(const VerdictEntry& verdict) {
-  return json{{"claim", verdict.claim}, {"because", verdict.because}}.dump();
+  return text_from({{"claim", verdict.claim}, {"because", verdict.because}});
 }
 
 BudgetRules rules_from(std::string_view body) {

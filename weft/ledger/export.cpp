@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "weft/base/error.h"
 
@@ -119,7 +120,16 @@ void LedgerExport::read(
   for (std::int64_t number = 1;; ++number) {
     const std::string where = line_place(path_, number);
     if (!next_line(file, line, where)) return;
-    if (number > 1 && !visit(record_from_line(line, where))) return;
+    if (number == 1) continue;
+    std::optional<LedgerRecord> record;
+    try {
+      record = record_from_line(line, where);
+    } catch (const Error&) {
+      // Lines behind a damaged one are as good as those before it, and its
+      // record may stand in another copy.
+      continue;
+    }
+    if (!visit(std::move(*record))) return;
   }
 }
 

@@ -24,9 +24,9 @@ std::string export_line(const LedgerRecord& record);
 // `where` names the line in errors.
 LedgerRecord record_from_line(std::string_view line, const std::string& where);
 
-// The records of such a text, in its order; nothing is held to the chain. Reads
-// a line at a time, at most twice kMostBodyBytes long, and until `visit` says
-// false.
+// The records of such a text, in its order, without lines that are damaged;
+// nothing is held to the chain. Reads a line at a time, at most twice
+// kMostBodyBytes long, and until `visit` says false.
 class LedgerExport {
  public:
   explicit LedgerExport(const std::filesystem::path& path);

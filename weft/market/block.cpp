@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/parallel.h"
+#include "weft/market/proposals.h"
 #include "weft/market/transaction_def.h"
 
 namespace weft::market {
@@ -191,6 +192,17 @@ std::size_t count_signatures(const Genesis& genesis, const Block& block) {
   return signers.size();
 }
 
+namespace {
+
+// What no new block takes, although it could be applied.
+void check_new(const Request& request) {
+  if (request.def->name == "propose" || request.def->name == "execute") {
+    check_names_all(request.fields);
+  }
+}
+
+}  // namespace
+
 Draft draft_block(State state, std::int64_t time,
                   const std::vector<Transaction>& transactions,
                   const std::vector<Condition>& met) {
@@ -215,6 +227,7 @@ Draft draft_block(State state, std::int64_t time,
       continue;
     }
     try {
+      check_new(*requests[i].request);
       apply_request(state, *requests[i].request, draft.notes);
       draft.block.transactions.push_back(transactions[i]);
       bytes += transactions[i].text.size() + kSignatureBytes;

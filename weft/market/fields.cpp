@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/utf8.h"
 
 namespace weft::market {
 namespace {
@@ -28,6 +29,12 @@ FieldValue nothing_of(const FieldSpec& spec) {
       return std::vector<PublicKey>{};
   }
   WEFT_CHECK(false, "a kind of field that there is not");
+}
+
+// Texts become JSON, which has no others.
+void require_utf8(const std::string& words, const std::string& name) {
+  if (is_utf8(words)) return;
+  throw Error(ErrorCode::kInvalidArgument, name, "is no UTF-8 text");
 }
 
 std::vector<std::string> parts_of(const std::string& words) {
@@ -132,6 +139,7 @@ FieldValue field_from_words(const FieldSpec& spec, const std::string& words) {
     case FieldKind::kNumber:
       return field_number(words, spec.name);
     case FieldKind::kText:
+      require_utf8(words, spec.name);
       return words;
     case FieldKind::kFlag:
       if (words != "true" && words != "false") {
@@ -142,6 +150,7 @@ FieldValue field_from_words(const FieldSpec& spec, const std::string& words) {
     case FieldKind::kKey:
       return key_from_text(words, spec.name);
     case FieldKind::kTexts:
+      require_utf8(words, spec.name);
       return parts_of(words);
     case FieldKind::kNumbers: {
       std::vector<std::int64_t> numbers;

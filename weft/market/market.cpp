@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/utf8.h"
+
 namespace weft::market {
 namespace {
 
@@ -97,6 +99,10 @@ void MarketState::expect(std::shared_ptr<const Draft> draft) const {
 }
 
 void Market::begin(Ledger& ledger, const Genesis& genesis) {
+  if (!is_utf8(genesis.name)) {
+    throw Error(ErrorCode::kInvalidArgument, "genesis",
+                "the name of the market is no UTF-8 text");
+  }
   const std::string text = to_json(genesis);
   parse_genesis(text);
   Book<MarketState> book(ledger, kMarketBook);

@@ -7,6 +7,12 @@ Error refused(const std::string& what) {
   return Error(ErrorCode::kInvalidArgument, "proposal", "{}", what);
 }
 
+void require_key(const Fields& fields, const char* name) {
+  if (fields.key(name) == PublicKey{}) {
+    throw refused(fmt::format("a {} has no '{}'", fields.text("kind"), name));
+  }
+}
+
 void check_shard(const State& state, std::int64_t association,
                  const Fields& fields) {
   const Database& database =
@@ -119,6 +125,13 @@ ProposalKind proposal_kind(const Fields& fields) {
   const std::string& kind = fields.text("kind");
   if (kind == "payment") return ProposalKind::kPayment;
   return kind == "database" ? ProposalKind::kDatabase : ProposalKind::kShard;
+}
+
+void check_names_all(const Fields& fields) {
+  const ProposalKind kind = proposal_kind(fields);
+  if (kind == ProposalKind::kDatabase) return;
+  require_key(fields, "recipient");
+  if (kind == ProposalKind::kShard) require_key(fields, "content");
 }
 
 void check_payload(const State& state, std::int64_t association,

@@ -13,6 +13,10 @@ const std::vector<FieldSpec>& payload_fields();
 Digest payload_digest(const Fields& fields);
 ProposalKind proposal_kind(const Fields& fields);
 
+// A key that was left out is all zeros, and nobody has it: what such an account
+// is given is lost. Throws Error(kInvalidArgument) for a payload without its
+// keys, which no new block takes; blocks of before may have taken some.
+void check_names_all(const Fields& fields);
 // Throws Error(kInvalidArgument) for what could not be done now.
 void check_payload(const State& state, std::int64_t association,
                    const Fields& fields);

@@ -96,8 +96,13 @@ class ValueMaker {
 
   std::string number() {
     constexpr double kMost = std::numeric_limits<double>::max();
-    const auto low = static_cast<double>(rule_.min.value_or(-kMost));
-    const auto high = static_cast<double>(rule_.max.value_or(kMost));
+    const Bound least = rule_.min.value_or(-kMost);
+    const Bound most = rule_.max.value_or(kMost);
+    auto low = static_cast<double>(least);
+    auto high = static_cast<double>(most);
+    // Bounds have more digits than doubles, which are rounded inwards.
+    if (Bound{low} < least) low = std::nextafter(low, kMost);
+    if (Bound{high} > most) high = std::nextafter(high, -kMost);
     // A tiny one that still has all of its digits.
     constexpr double kTiny = 1e-300;
     std::vector<double> edges = {std::max(low, -kMost), std::min(high, kMost)};

@@ -167,9 +167,15 @@ FeatureRule infer_feature(const FeatureSummary& feature,
   rule.min_count = 1;
   // A share that was seen once is no promise; that no row lacks it may be one.
   if (feature.missing() == 0) rule.min_fraction = 1;
-  if (feature.values > 0) rule.type = feature.type;
   infer_counts(feature, rule);
-  if (feature.values > 0) infer_domain(feature, options, rule);
+  // Texts among numbers are of no type that a rule could hold them to.
+  const bool is_mixed = feature.is_typed &&
+                        feature.type == ValueType::kString &&
+                        feature.integers + feature.floats > 0;
+  if (feature.values > 0 && !is_mixed) {
+    rule.type = feature.type;
+    infer_domain(feature, options, rule);
+  }
   if (options.suggests_ranges && feature.type != ValueType::kString &&
       feature.numbers->finite > 0 && rule.domain == Domain::kAny) {
     rule.min = feature.numbers->least;

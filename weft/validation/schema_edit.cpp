@@ -120,11 +120,12 @@ class SchemaEditor {
     const toml::array* list = node.as_array();
     if (list == nullptr || list->empty()) return false;
     const toml::table parsed = toml::parse("list = " + value);
-    const toml::array& wanted = *parsed["list"].as_array();
-    if (wanted.size() <= list->size()) return false;
+    // Bounds of one level are no list.
+    const toml::array* wanted = parsed["list"].as_array();
+    if (wanted == nullptr || wanted->size() <= list->size()) return false;
     std::string more;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto text = wanted[i].value_exact<std::string>();
+    for (std::size_t i = 0; i < wanted->size(); ++i) {
+      const auto text = (*wanted)[i].value_exact<std::string>();
       if (!text) return false;
       if (i < list->size()) {
         if ((*list)[i].value_exact<std::string>() != text) return false;

@@ -299,6 +299,16 @@ void make_sqlite(const std::string& location, const std::string& name) {
   const fs::path path = location;
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   const std::string temporary = fmt::format("{}.new-{}", location, name);
+  // Nothing of it stays, as where the disk is full.
+  struct RemoveAtEnd {
+    const std::string& file;
+    ~RemoveAtEnd() {
+      std::error_code ignored;
+      for (const char* part : {"", "-wal", "-shm"}) {
+        fs::remove(file + part, ignored);
+      }
+    }
+  } const remove{temporary};
   {
     Connection connection(temporary,
                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
@@ -314,7 +324,6 @@ void make_sqlite(const std::string& location, const std::string& name) {
   }
   const int linked = ::link(temporary.c_str(), location.c_str());
   const int reason = errno;
-  fs::remove(temporary);
   if (linked != 0 && reason != EEXIST) {
     throw Error(ErrorCode::kUnavailable, location, "cannot be made: {}",
                 std::strerror(reason));
