@@ -51,20 +51,6 @@ bool is_whole_number(const py::handle& object) {
          held<Value>(object) == nullptr;
 }
 
-std::int64_t integer_from(const py::handle& object) {
-  if (!is_whole_number(object)) {
-    throw Error(ErrorCode::kInvalidArgument, "argument",
-                "an integer is due, and this is a {}", type_name(object));
-  }
-  const auto number =
-      py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
-  if (!number) throw py::error_already_set();
-  const long long value = PyLong_AsLongLong(number.ptr());
-  // -1 may be the number itself.
-  if (value == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-  return value;
-}
-
 Dim type_dim(const py::handle& object, int axis) {
   if (py::isinstance<py::str>(object))
     return symbol(py::cast<std::string>(object));
@@ -96,6 +82,20 @@ py::handle numpy_require() {
 }
 
 }  // namespace
+
+std::int64_t integer_from(const py::handle& object) {
+  if (!is_whole_number(object)) {
+    throw Error(ErrorCode::kInvalidArgument, "argument",
+                "an integer is due, and this is a {}", type_name(object));
+  }
+  const auto number =
+      py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+  if (!number) throw py::error_already_set();
+  const long long value = PyLong_AsLongLong(number.ptr());
+  // -1 may be the number itself.
+  if (value == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return value;
+}
 
 void prepare_numpy() {
   // No static object of ours: its first use on two threads would wait for the

@@ -38,6 +38,8 @@ bool is_dim(const py::handle& object);
 py::tuple from_shape(const Shape& shape);
 // Takes a dim or a sequence of dims.
 Shape shape_from(const py::handle& object);
+// From an int, also NumPy's; not from a bool or a Tensor.
+std::int64_t integer_from(const py::handle& object);
 // From a sequence of ints, or one int.
 Integers integers_from(const py::handle& object);
 

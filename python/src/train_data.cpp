@@ -62,7 +62,7 @@ BatchMaker maker_from(const py::object& part) {
   }
   BatchMaker maker{.make = share(part.attr("batch")),
                    .inputs = {},
-                   .batches = py::cast<std::int64_t>(part.attr("batches"))};
+                   .batches = integer_from(part.attr("batches"))};
   for (const auto& [name, type] :
        py::reinterpret_borrow<py::dict>(part.attr("inputs"))) {
     maker.inputs.push_back({py::cast<std::string>(name), type_from(type)});

@@ -10,6 +10,7 @@ A loop of one's own is one over weft.train.Step. Settings are keys of the recipe
 import json
 import os
 
+from weft._weft import InvalidArgument
 from weft._weft.optim import Optimizer
 from weft._weft.train import (
     Loop, TrainResult, _export, _simulate, _Step, _Trainer)
@@ -22,8 +23,17 @@ def _overrides(settings, optimizer):
     settings = dict(settings or {})
     if isinstance(optimizer, Optimizer):
         settings.setdefault("optimizer.lr", optimizer.learning_rate.item())
-    # The values of JSON are values of TOML.
-    return [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+    return [f"{key}={_toml(key, value)}" for key, value in settings.items()]
+
+
+def _toml(key, value):
+    """The values of JSON are values of TOML. Scalars of NumPy are numbers."""
+    def plain(other):
+        if getattr(other, "shape", None) == ():
+            return other.item()
+        raise InvalidArgument(f"settings: {key!r} is of {type(other)}, and no "
+                              "value of a recipe")
+    return json.dumps(value, default=plain)
 
 
 def _source(recipe):

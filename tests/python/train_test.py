@@ -408,6 +408,15 @@ class ObjectsTest(unittest.TestCase):
                 weft.train.Step(**given)
         with self.assertRaisesRegex(weft.InvalidArgument, "log.folder"):
             weft.train.Trainer(**objects)
+        with self.assertRaisesRegex(weft.InvalidArgument, "'train.batch' is"):
+            weft.train.Step(**objects, settings={"train.batch": object()})
+        step = weft.train.Step(**objects,
+                               settings={"train.batch": np.int64(16)})
+        batch = next(step.batches())
+        self.assertEqual(batch[0].shape[0], 16)
+        for rate in (-1.0, float("nan"), float("inf")):
+            with self.assertRaisesRegex(weft.InvalidArgument, "a rate of"):
+                step.train(batch, rate)
         with self.assertRaisesRegex(weft.InvalidArgument, "no weft.train.Data"):
             weft.train.Step(**{**objects, "data": spirals(64, 1)})
         with self.assertRaisesRegex(weft.InvalidArgument, "Optimizer"):
@@ -438,6 +447,13 @@ class ObjectsTest(unittest.TestCase):
             weft.train.Step(**{**objects, "data": weft.train.Data(
                 spirals(8, 1), test={"point": np.zeros((2, 2)),
                                      "side": np.array([0, 2])})})
+
+        class Parted(Batches):
+            batches = 2.5
+
+        with self.assertRaisesRegex(weft.InvalidArgument, "integer is due"):
+            weft.train.Step(**{**objects, "data": weft.train.Data(
+                Parted(1), test=Batches(2), classes=2)})
 
         class Flat(Batches):
             inputs = {**Batches.inputs,

@@ -60,6 +60,10 @@ Scores RecipeStep::train(std::span<const Tensor> batch,
   const std::int64_t batches = source_->batches_per_epoch();
   const double rate = lr.value_or(recipe_.optimizer.lr.at(
       steps_done_, steps_of(recipe_.train, batches), batches));
+  if (!std::isfinite(rate) || rate < 0) {
+    throw Error(ErrorCode::kInvalidArgument, "train",
+                "a rate of {}, where one from 0 on is due", rate);
+  }
   train_.run(batch, {.lr = rate, .number = steps_done_});
   ++steps_done_;
   // A loss that is not finite never recovers, and further steps would only hide
