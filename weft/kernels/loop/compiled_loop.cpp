@@ -15,7 +15,8 @@ bool is_call(const LoopProgram::Instruction& instruction) {
 
 // The code of a piece whose crossing inputs are f32, or null.
 std::unique_ptr<LoopCode> code_of(const LoopPiece& piece,
-                                  std::span<const CodeOperand> inputs) {
+                                  std::span<const CodeOperand> inputs,
+                                  LoopStores stores) {
   std::vector<CodeOperand> own;
   for (const int value : piece.inputs) {
     const auto index = static_cast<std::size_t>(value);
@@ -23,13 +24,14 @@ std::unique_ptr<LoopCode> code_of(const LoopPiece& piece,
                                         : CodeOperand{DType::kF32});
   }
   if (own.size() + piece.outputs.size() > kMostPointers) return nullptr;
-  return LoopCode::compile(piece.program, own);
+  return LoopCode::compile(piece.program, own, stores);
 }
 
 }  // namespace
 
 std::optional<CompiledLoop> CompiledLoop::compile(
-    const LoopProgram& program, std::span<const CodeOperand> inputs) {
+    const LoopProgram& program, std::span<const CodeOperand> inputs,
+    LoopStores stores) {
   // A program of calls alone has nothing to compile between them; one without
   // instructions converts what it reads to what it stores.
   const bool has_only_calls =
@@ -41,7 +43,7 @@ std::optional<CompiledLoop> CompiledLoop::compile(
     const auto pieces = pieces_of(program, parts);
     CompiledLoop loop;
     std::size_t failed = 0;
-    if (loop.compile_pieces(pieces, inputs, failed)) {
+    if (loop.compile_pieces(pieces, inputs, stores, failed)) {
       loop.assign_pointers(program, pieces);
       return loop;
     }
@@ -59,7 +61,7 @@ std::optional<CompiledLoop> CompiledLoop::compile(
 
 bool CompiledLoop::compile_pieces(const std::vector<LoopPiece>& pieces,
                                   std::span<const CodeOperand> inputs,
-                                  std::size_t& failed) {
+                                  LoopStores stores, std::size_t& failed) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece piece;
     if (pieces[i].is_call) {
@@ -68,7 +70,7 @@ bool CompiledLoop::compile_pieces(const std::vector<LoopPiece>& pieces,
       piece.parameters = instruction.parameters;
       piece.operands = instruction.operands;
     } else {
-      piece.code = code_of(pieces[i], inputs);
+      piece.code = code_of(pieces[i], inputs, stores);
       if (piece.code == nullptr) {
         failed = i;
         return false;

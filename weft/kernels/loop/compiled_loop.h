@@ -22,7 +22,8 @@ class CompiledLoop {
   // all of it are calls, which gain nothing from code around them, or where it
   // is too large.
   static std::optional<CompiledLoop> compile(
-      const LoopProgram& program, std::span<const CodeOperand> inputs);
+      const LoopProgram& program, std::span<const CodeOperand> inputs,
+      LoopStores stores = LoopStores::kCached);
 
   // How many buffers run() wants for values that cross between pieces.
   std::size_t crossing_buffers() const { return crossing_buffers_; }
@@ -45,7 +46,8 @@ class CompiledLoop {
   };
 
   bool compile_pieces(const std::vector<LoopPiece>& pieces,
-                      std::span<const CodeOperand> inputs, std::size_t& failed);
+                      std::span<const CodeOperand> inputs, LoopStores stores,
+                      std::size_t& failed);
   void assign_pointers(const LoopProgram& program,
                        const std::vector<LoopPiece>& pieces);
 

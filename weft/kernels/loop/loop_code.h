@@ -21,6 +21,10 @@ struct CodeOperand {
   bool is_single = false;  // one f32 for all elements of a run
 };
 
+// How results are stored: past the caches, whole vectors of f32, whose places
+// must then be multiples of 64 bytes; or as usual.
+enum class LoopStores { kCached, kStreamed };
+
 class LoopCode {
  public:
   // Whether the machine and the dtypes are covered: the program is of f32.
@@ -29,7 +33,8 @@ class LoopCode {
   // Compiles a program that is covered and calls no function. Returns null if
   // it needs more registers than there are, or more code than a buffer holds.
   static std::unique_ptr<LoopCode> compile(const LoopProgram& program,
-                                           std::span<const CodeOperand> inputs);
+                                           std::span<const CodeOperand> inputs,
+                                           LoopStores stores);
 
   virtual ~LoopCode() = default;
 

@@ -70,8 +70,8 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
   } else {
     assign_result_buffers();
   }
-  if (buffers_ == 0 && !is_streamed_ && !has_sum()) cut_rows(kUnbufferedTile);
-  if (is_streamed_) {
+  if (buffers_ == 0 && !is_staged() && !has_sum()) cut_rows(kUnbufferedTile);
+  if (is_staged()) {
     first_streamed_ = buffers_;
     buffers_ += static_cast<int>(program_.outputs.size());
   }
@@ -141,16 +141,38 @@ void LoopKernel::generate_code() {
                       operand.access == Access::kRow});
   }
   code_ = CompiledLoop::compile(program_, inputs);
+  if (code_ && can_stream_itself()) {
+    streaming_code_ =
+        CompiledLoop::compile(program_, inputs, LoopStores::kStreamed);
+  }
   // The pointers of a tile lie on the stack.
   if (code_ &&
       operands_.size() + program_.outputs.size() + code_->crossing_buffers() >
           kMostPointers) {
     code_.reset();
+    streaming_code_.reset();
   }
   if (code_) return;
   for (Operand& operand : operands_) {
     if (operand.access == Access::kRow) operand.access = Access::kStrided;
   }
+}
+
+// Whether code can store results past the caches itself, whole lines at once:
+// what crosses between pieces is read again soon, results of other dtypes fill
+// a part of a line, and so may rows that do not begin with one.
+bool LoopKernel::can_stream_itself() const {
+  constexpr Dim kLineNumbers = 64 / sizeof(float);
+  const bool has_rows =
+      std::ranges::any_of(operands_, [](const Operand& operand) {
+        return operand.access != Access::kFull &&
+               operand.access != Access::kConstant;
+      });
+  if (has_rows && program_.shape.back() % kLineNumbers != 0) return false;
+  return is_streamed_ && code_->crossing_buffers() == 0 &&
+         std::ranges::all_of(program_.outputs, [](const auto& output) {
+           return output.type.dtype == DType::kF32;
+         });
 }
 
 // Tiles that lie within a row begin anywhere but at multiples of a period of

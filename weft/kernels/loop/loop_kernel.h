@@ -128,7 +128,11 @@ class LoopKernel : public PreparedKernel {
   void prepare_patterns(Worker& worker) const noexcept;
   bool is_direct(const Operand& operand) const;
   bool is_one_run(const Operand& operand) const;
+  bool can_stream_itself() const;
+  // Whether streamed results go through buffers.
+  bool is_staged() const { return is_streamed_ && !streaming_code_; }
   bool may_stream(const KernelBuffers& buffers) const noexcept;
+  bool are_whole_lines(const void* const* outputs) const noexcept;
   void prefetch(const Worker& worker, std::int64_t start) const noexcept;
   void run_tile(Worker& worker, std::int64_t start,
                 std::int64_t size) const noexcept;
@@ -159,6 +163,8 @@ class LoopKernel : public PreparedKernel {
   LoopProgram program_;
   DType own_;  // of the numbers in tiles
   std::optional<CompiledLoop> code_;
+  // The same, whose stores go past the caches.
+  std::optional<CompiledLoop> streaming_code_;
   std::int64_t most_ = 0;  // elements that a tile buffer holds
   std::vector<Operand> operands_;
   std::vector<Result> results_;
@@ -176,9 +182,8 @@ class LoopKernel : public PreparedKernel {
   std::int64_t workers_ = 0;
   int buffers_ = 0;
   int first_crossing_ = 0;  // buffer, of those between pieces of code
-  // Tiles of results lie in buffers, one for each output from first_streamed_
-  // on, before they are streamed: their way through the first-level cache costs
-  // nothing beside that to memory.
+  // Where code does not stream them itself, tiles of results lie in buffers,
+  // one for each output from first_streamed_ on, before they are streamed.
   bool is_streamed_ = false;
   int first_streamed_ = 0;
   std::size_t worker_numbers_ = 0;

@@ -15,7 +15,8 @@ struct LoopKernel::Worker {
   std::byte* memory;  // tile buffers, then accumulators
   std::int64_t most;
   DType dtype;
-  bool streams;           // results, by way of tile buffers
+  bool streams;           // results
+  bool stages;            // them, by way of tile buffers
   std::int64_t part = 0;  // of the repetitions, that the chunk at hand takes
 
   std::byte* at(std::size_t number) const {
@@ -44,8 +45,13 @@ void LoopKernel::run(const KernelBuffers& buffers) noexcept {
 void LoopKernel::run_chunks(const KernelBuffers& buffers,
                             std::int64_t index) noexcept {
   const auto numbers = static_cast<std::int64_t>(worker_numbers_);
-  Worker worker{buffers, element(buffers.scratch, own_, index * numbers), most_,
-                own_, may_stream(buffers)};
+  Worker worker{buffers,
+                element(buffers.scratch, own_, index * numbers),
+                most_,
+                own_,
+                may_stream(buffers),
+                false};
+  worker.stages = worker.streams && is_staged();
   // Patterns are filled once for each worker, not for each tile.
   prepare_patterns(worker);
   // Each worker takes chunks that lie side by side. Where there are sums,
@@ -74,7 +80,7 @@ void LoopKernel::run_chunk(Worker& worker, std::int64_t chunk) const noexcept {
       // The last tile of a row may be short.
       const std::int64_t row_end = (start / row_ + 1) * row_;
       const std::int64_t size = std::min(tile_, row_end - start);
-      if (worker.streams) prefetch(worker, start + size);
+      if (worker.stages) prefetch(worker, start + size);
       run_tile(worker, start, size);
     }
   }
@@ -207,7 +213,7 @@ void LoopKernel::run_tile(Worker& worker, std::int64_t start,
     run_code(worker, start, size);
   else
     run_functions(worker, start, size);
-  if (worker.streams) store_streamed(worker, start, size);
+  if (worker.stages) store_streamed(worker, start, size);
 }
 
 void LoopKernel::store_streamed(const Worker& worker, std::int64_t start,
@@ -223,7 +229,7 @@ void LoopKernel::store_streamed(const Worker& worker, std::int64_t start,
 // Where a tile of an output is computed.
 void* LoopKernel::target_of(const Worker& worker, std::size_t output,
                             std::int64_t start) const noexcept {
-  if (worker.streams) {
+  if (worker.stages) {
     return worker.tile_buffer(first_streamed_ + static_cast<int>(output));
   }
   return element(worker.buffers.outputs[output],
@@ -274,6 +280,7 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
   }
   // Pointers stand in the order of the program: operands, outputs, then buffers
   // that pieces of code share.
+  const std::size_t outputs = count;
   auto sum = sums_.begin();
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     const auto& output = program_.outputs[j];
@@ -288,7 +295,18 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
     pointers[count++] =
         worker.tile_buffer(first_crossing_ + static_cast<int>(i));
   }
-  code_->run(pointers.data(), size);
+  // A tile of a row of odd length may begin anywhere in a line.
+  const bool streams = worker.streams && streaming_code_ &&
+                       are_whole_lines(pointers.data() + outputs);
+  const CompiledLoop& code = streams ? *streaming_code_ : *code_;
+  code.run(pointers.data(), size);
+}
+
+bool LoopKernel::are_whole_lines(const void* const* outputs) const noexcept {
+  return std::all_of(
+      outputs, outputs + program_.outputs.size(), [](const void* output) {
+        return reinterpret_cast<std::uintptr_t>(output) % 64 == 0;
+      });
 }
 
 void LoopKernel::run_functions(Worker& worker, std::int64_t start,

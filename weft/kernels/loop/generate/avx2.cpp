@@ -12,8 +12,9 @@ using Xbyak::Ymm;
 
 class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
  public:
-  Avx2Generator(const LoopProgram& program, std::span<const CodeOperand> inputs)
-      : LoopGenerator(program, inputs, /*registers=*/16) {}
+  Avx2Generator(const LoopProgram& program, std::span<const CodeOperand> inputs,
+                LoopStores stores)
+      : LoopGenerator(program, inputs, stores, /*registers=*/16) {}
 
   void begin() { mask_ = take(); }
 
@@ -271,8 +272,10 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
 }  // namespace
 
 std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const CodeOperand> inputs) {
-  return std::make_unique<GeneratedLoop<Avx2Generator>>(program, inputs);
+                                       std::span<const CodeOperand> inputs,
+                                       LoopStores stores) {
+  return std::make_unique<GeneratedLoop<Avx2Generator>>(program, inputs,
+                                                        stores);
 }
 
 }  // namespace weft

@@ -13,8 +13,8 @@ class Avx512Generator
     : public LoopGenerator<Avx512Generator, Zmm, /*kLanes=*/16> {
  public:
   Avx512Generator(const LoopProgram& program,
-                  std::span<const CodeOperand> inputs)
-      : LoopGenerator(program, inputs, /*registers=*/32) {}
+                  std::span<const CodeOperand> inputs, LoopStores stores)
+      : LoopGenerator(program, inputs, stores, /*registers=*/32) {}
 
   void begin() { one_ = constant(1.0f); }
 
@@ -192,8 +192,10 @@ class Avx512Generator
 }  // namespace
 
 std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const CodeOperand> inputs) {
-  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, inputs);
+                                         std::span<const CodeOperand> inputs,
+                                         LoopStores stores) {
+  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, inputs,
+                                                          stores);
 }
 
 }  // namespace weft

@@ -10,8 +10,9 @@ namespace weft {
 template <class Generator>
 class GeneratedLoop : public LoopCode {
  public:
-  GeneratedLoop(const LoopProgram& program, std::span<const CodeOperand> inputs)
-      : generator_(program, inputs) {
+  GeneratedLoop(const LoopProgram& program, std::span<const CodeOperand> inputs,
+                LoopStores stores)
+      : generator_(program, inputs, stores) {
     generator_.generate();
     function_ = generator_.template getCode<Function>();
   }
@@ -29,8 +30,10 @@ class GeneratedLoop : public LoopCode {
 
 // As LoopCode::compile(), for the instruction set at hand.
 std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const CodeOperand> inputs);
+                                         std::span<const CodeOperand> inputs,
+                                         LoopStores stores);
 std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const CodeOperand> inputs);
+                                       std::span<const CodeOperand> inputs,
+                                       LoopStores stores);
 
 }  // namespace weft

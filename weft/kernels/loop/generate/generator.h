@@ -112,10 +112,11 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   // Only Derived makes one.
   friend Derived;
   LoopGenerator(const LoopProgram& program, std::span<const CodeOperand> inputs,
-                int registers)
+                LoopStores stores, int registers)
       : CodeGenerator(kCodeBytes),
         program_(program),
         inputs_(inputs),
+        stores_(stores),
         free_(static_cast<std::size_t>(registers)),
         most_constants_(static_cast<std::size_t>(registers) / 4) {
     std::iota(free_.begin(), free_.end(), 0);
@@ -233,6 +234,9 @@ class LoopGenerator : public Xbyak::CodeGenerator {
       vaddps(sum, sum, x);
       self().store(sum, DType::kF32, to, part);
       give(sum);
+    } else if (stores_ == LoopStores::kStreamed && part == Part::kWhole &&
+               output.type.dtype == DType::kF32) {
+      vmovntps(ptr[to + rax * 4], x);
     } else {
       self().store(x, output.type.dtype, to, part);
     }
@@ -393,6 +397,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
 
   const LoopProgram& program_;
   std::span<const CodeOperand> inputs_;
+  LoopStores stores_;
   const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
   // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
   const std::vector<Reg64> held_{r8,  r9,  r10, r11, rbx,

@@ -8,7 +8,8 @@ bool LoopCode::covers(const LoopProgram&, std::span<const CodeOperand>) {
 }
 
 std::unique_ptr<LoopCode> LoopCode::compile(const LoopProgram&,
-                                            std::span<const CodeOperand>) {
+                                            std::span<const CodeOperand>,
+                                            LoopStores) {
   return nullptr;
 }
 

@@ -32,14 +32,15 @@ bool LoopCode::covers(const LoopProgram& program,
                      });
 }
 
-std::unique_ptr<LoopCode> LoopCode::compile(
-    const LoopProgram& program, std::span<const CodeOperand> inputs) {
+std::unique_ptr<LoopCode> LoopCode::compile(const LoopProgram& program,
+                                            std::span<const CodeOperand> inputs,
+                                            LoopStores stores) {
   // Xbyak reports by exceptions; here a failure only means that the loop runs
   // by functions.
   try {
     return instruction_set() >= InstructionSet::kAvx512
-               ? compile_avx512(program, inputs)
-               : compile_avx2(program, inputs);
+               ? compile_avx512(program, inputs, stores)
+               : compile_avx2(program, inputs, stores);
   } catch (const OutOfRegisters&) {
     return nullptr;
   } catch (const Xbyak::Error&) {  // code buffer full, or no executable memory
