@@ -1,11 +1,11 @@
 #include "weft/train/trainer.h"
 
-#include <ctime>
 #include <fmt/ranges.h>
 
 #include "weft/base/file.h"
 #include "weft/train/data_schema.h"
 #include "weft/train/files/checkpoint.h"
+#include "weft/train/final_scores.h"
 #include "weft/train/hooks/log.h"
 #include "weft/train/hooks/measure.h"
 #include "weft/train/hooks/narrate.h"
@@ -15,11 +15,10 @@
 #include "weft/train/private_run.h"
 #include "weft/train/private_worker.h"
 #include "weft/train/recipe/section_def.h"
-#include "weft/train/run_record.h"
+#include "weft/train/run_recorder.h"
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/private_objective.h"
 #include "weft/train/step/single_worker.h"
-#include "weft/train/step/step_functions.h"
 #include "weft/train/sync/agreement.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/part_of_rank.h"
@@ -137,11 +136,11 @@ class Trainer::Run {
       }
       loop_.run();
       const TrainResult reached = result();
-      end_record({.state = RunState::kDone,
-                  .test = reached.test,
-                  .epochs = reached.epochs,
-                  .best_epoch = reached.best_epoch,
-                  .seconds = reached.seconds});
+      recorder_.end({.state = RunState::kDone,
+                     .test = reached.test,
+                     .epochs = reached.epochs,
+                     .best_epoch = reached.best_epoch,
+                     .seconds = reached.seconds});
       // Until all is measured and recorded, a run that is killed can be
       // resumed, for which it needs its key.
       if (privacy_) privacy_->forget_key(recipe_.log.folder);
@@ -256,22 +255,14 @@ class Trainer::Run {
     if (!worker_->is_first()) return;
     write_file(std::filesystem::path(recipe_.log.folder) / "recipe.toml",
                kept_text(recipe_));
-    record_ = new_record();
-    record_->name = options_.name;
-    record_->task = recipe_.task.name;
-    record_->model = recipe_.model.name;
-    record_->data = recipe_.data.name;
-    record_->epochs = recipe_.train.epochs;
-    record_->outcome.deciding = loop_.deciding_metric();
-    write_record(recipe_.log.folder, *record_);
-  }
-
-  void end_record(RunOutcome outcome) {
-    if (!record_) return;  // of another worker, or not begun yet
-    outcome.deciding = loop_.deciding_metric();
-    record_->outcome = std::move(outcome);
-    record_->ended = std::time(nullptr);
-    write_record(recipe_.log.folder, *record_);
+    RunRecord record = new_record();
+    record.name = options_.name;
+    record.task = recipe_.task.name;
+    record.model = recipe_.model.name;
+    record.data = recipe_.data.name;
+    record.epochs = recipe_.train.epochs;
+    record.outcome.deciding = loop_.deciding_metric();
+    recorder_.begin(recipe_.log.folder, std::move(record));
   }
 
   void record_failure(const Error& error) {
@@ -279,19 +270,9 @@ class Trainer::Run {
     // the reason must be told. Of a run that is gone the record need not say
     // so.
     if (error.code() == ErrorCode::kUnavailable && worker_->ranks() > 1) return;
-    try {
-      end_record({.state = error.code() == ErrorCode::kCancelled
-                               ? RunState::kInterrupted
-                               : RunState::kFailed,
-                  .reason = error.what(),
-                  .epochs = loop_.epochs_measured(),
-                  .best_epoch = measure_->best_epoch(),
-                  .seconds = loop_.seconds()});
-    } catch (const Error&) {
-      // Where the disk is full, why the run ended matters more than that this
-      // could not be written: the record then still says that it runs, and
-      // whoever reads it sees that its process is gone.
-    }
+    recorder_.fail(error, {.epochs = loop_.epochs_measured(),
+                           .best_epoch = measure_->best_epoch(),
+                           .seconds = loop_.seconds()});
   }
 
   // A checkpoint of an older Weft says less; what it leaves out had the values
@@ -327,14 +308,18 @@ class Trainer::Run {
           .detail("checkpoint: " + folder_.last_path().string())
           .hint("do held-out data hold NaN or infinity?");
     }
-    std::vector<PredictionScore> predicted;
-    Scores test = test_scores(predicted);
+    // The first worker reads the best weights and measures alone.
+    FinalScores scores{.test = measure_->best(), .predicted = {}};
+    if (worker_->is_first()) {
+      scores = final_scores(recipe_, assembly_, description_,
+                            folder_.best_path(), std::move(scores.test));
+    }
     return {.steps = loop_.steps_done(),
             .epochs = loop_.epochs_measured(),
             .seconds = loop_.seconds(),
             .train_loss = loop_.last_train_loss(),
-            .test = std::move(test),
-            .predicted = std::move(predicted),
+            .test = std::move(scores.test),
+            .predicted = std::move(scores.predicted),
             .deciding = loop_.deciding_metric(),
             .best_epoch = measure_->best_epoch(),
             .samples_per_s = loop_.samples_per_s(),
@@ -343,50 +328,6 @@ class Trainer::Run {
                                           : std::nullopt,
             .simulated = {},
             .checkpoint = folder_.best_path()};
-  }
-
-  // The best weights on the test data, or on what is held out where there are
-  // none: measured now where another part of the data chose them. The first
-  // worker reads them and measures alone.
-  Scores test_scores(std::vector<PredictionScore>& predicted) {
-    Scores scores = measure_->best();
-    if (!worker_->is_first()) return scores;
-    const DataPart part = assembly_.data->has(DataPart::kTest)
-                              ? DataPart::kTest
-                              : assembly_.held_out();
-    // Predictions are scored by the best weights, too.
-    load_best();
-    if (part != assembly_.held_out()) {
-      Evaluation test(description_, assembly_.data->measure(part, Shard()));
-      scores = Scores(loop_.metrics(), test.run());
-    }
-    predicted = assembly_.task->score_predictions(
-        {.data = assembly_.data->description(),
-         .functions = functions_of(
-             StepDescription(*assembly_.model, *assembly_.task,
-                             example_inputs(assembly_.data->description()),
-                             step_options(recipe_)))},
-        *assembly_.data->measure(part, Shard()));
-    for (const auto& [metric, value] : predicted) {
-      scores.set(metric.name, value);
-    }
-    return scores;
-  }
-
-  // Training is over, so the model's memory may take other weights.
-  void load_best() {
-    const CheckpointFile best(folder_.best_path());
-    for (const Entry& entry : description_.entries()) {
-      // Evaluation needs no slots, and carries a state of its own, from zero.
-      if (!is_state(entry.role) || entry.role == EntryRole::kSlot ||
-          entry.role == EntryRole::kCarried) {
-        continue;
-      }
-      entry.memory.copy_from(best.tensors().read(
-          entry.role == EntryRole::kParameter
-              ? used_name(*assembly_.optimizer, {entry.name, entry.type})
-              : entry.name));
-    }
   }
 
   Recipe recipe_;
@@ -398,7 +339,7 @@ class Trainer::Run {
   std::unique_ptr<Worker> worker_;
   Evaluation held_out_;
   CheckpointFolder folder_;
-  std::optional<RunRecord> record_;  // the first worker's, once it has begun
+  RunRecorder recorder_;
   TrainLoop loop_;
   const MeasureHook* measure_ = nullptr;  // hooks belong to the loop
   const LogHook* log_ = nullptr;
