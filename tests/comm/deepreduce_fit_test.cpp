@@ -385,6 +385,19 @@ TEST(FitDexp, FallsBackVisibly) {
   }
 }
 
+// Two exponentials with nearly the same exponent make a line, and lose it in
+// their rounding.
+TEST(FitDexp, FollowsLines) {
+  const auto codec = value_codec("fit-dexp");
+  for (int count = 10; count < 200; ++count) {
+    Floats line;
+    for (int i = 0; i < count; ++i) {
+      line.push_back(static_cast<float>(count + i));
+    }
+    EXPECT_LT(relative_error(line, round_trip(*codec, line)), 1e-2) << count;
+  }
+}
+
 TEST(FitDexp, AnswersForGradientsOfAnySize) {
   const auto codec = value_codec("fit-dexp");
   for (const std::size_t count : {7u, 50u, 400u, 5000u}) {

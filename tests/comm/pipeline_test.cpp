@@ -237,6 +237,22 @@ TEST(Pipeline, RefusesWhatIsNotFiniteAndForgetsNothing) {
   }
 }
 
+// A sparsifier may scale what it has picked.
+TEST(Pipeline, NothingThatIsNotFiniteIsSentOrDecoded) {
+  const std::string text = "randomk(0.1, scale=true)";
+  const Pipeline pipeline(text, {.min_elements = 0});
+  const std::vector<float> gradient(100, 1e38f);
+  Message message;
+  expect_error(ErrorCode::kNumeric, {"times 10"},
+               [&] { pipeline.encode(gradient, {}, kId, message); });
+  const std::vector<float> smaller(100, 1e37f);
+  pipeline.encode(smaller, {}, kId, message);
+  // The last value of the message, by its exponent.
+  message.bytes.back() = std::byte{0x7f};
+  expect_error(ErrorCode::kDataLoss, {"'values'", "not finite"},
+               [&] { decoded(pipeline, message, 100); });
+}
+
 TEST(Pipeline, RefusesMessagesOfOthers) {
   const auto gradient = synthetic_gradient(1000);
   const Pipeline sender("topk(0.1)");

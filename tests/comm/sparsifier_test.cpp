@@ -160,6 +160,14 @@ TEST(TopK, BySampleComesNearItsShare) {
   }
 }
 
+// No threshold tells equals apart.
+TEST(TopK, BySamplePicksItsShareOfEquals) {
+  for (const float value : {0.37f, 1e-45f, 3e38f}) {
+    const std::vector<float> equal(10000, value);
+    EXPECT_EQ(pick("topk(0.01, method=sampled)", equal).size(), 100u) << value;
+  }
+}
+
 TEST(TopK, BySampleNeverPicksZeros) {
   std::vector<float> values(10000, 0.0f);
   EXPECT_TRUE(pick("topk(0.1, method=sampled)", values).empty());

@@ -11,6 +11,9 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kFewestPoints = 5;
+// Terms that are so many times larger than the curve cancel, and what is left
+// of them is mostly what their factors lose as f32.
+constexpr double kMostCancelled = 1e3;
 
 // Steps between y.size() points from 0 to 1.
 double step_of(std::size_t points) {
@@ -119,6 +122,10 @@ std::optional<DoubleExponential> fit_double_exponential(
   }
   const auto factors = equations.solve();
   if (!factors) return std::nullopt;
+  if (std::abs((*factors)[0]) + std::abs((*factors)[1]) >
+      kMostCancelled * largest) {
+    return std::nullopt;
+  }
   const double a = (*factors)[0] * std::exp(-top_p);
   const double b = (*factors)[1] * std::exp(-top_q);
   if (!fits_float(a) || !fits_float(b)) return std::nullopt;

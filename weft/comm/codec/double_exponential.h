@@ -23,8 +23,8 @@ struct DoubleExponential {
 };
 
 // Fits with x from 0 to 1. Gives nothing where the method has no answer:
-// exponents that are complex or equal, coefficients that do not fit an f32,
-// fewer than 5 points. `y` are not negative.
+// exponents that are complex, or equal or nearly so, coefficients that do not
+// fit an f32, fewer than 5 points. `y` are not negative.
 std::optional<DoubleExponential> fit_double_exponential(
     std::span<const float> y);
 

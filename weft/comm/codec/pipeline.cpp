@@ -209,6 +209,10 @@ void Pipeline::State::encode_sparse(std::span<const float> gradient,
   }
   const float scale = sparsifier->scale(size);
   for (float& each : sent.values) each *= scale;
+  if (!std::isfinite(largest_magnitude(sent.values))) {
+    throw Error(ErrorCode::kNumeric, "codec",
+                "a value that is picked is not finite times {:.4g}", scale);
+  }
 }
 
 bool Pipeline::State::read_header(ByteReader& in,
@@ -262,6 +266,9 @@ void Pipeline::State::read_entries(ByteReader& in, const MessageId& id,
   value->decode(in, id, entries.values);
   const float scale = sparsifier->scale(entries.size);
   for (float& each : entries.values) each *= scale;
+  if (!std::isfinite(largest_magnitude(entries.values))) {
+    throw in.damaged("values", "holds a value that is not finite");
+  }
 }
 
 Pipeline::Pipeline(std::string_view text, const PipelineOptions& options)

@@ -114,7 +114,8 @@ class TopK final : public Sparsifier {
                         std::vector<std::uint32_t>& indices) const {
     constexpr std::size_t kStride = 100;
     constexpr int kCorrections = 10;
-    const double wanted = picked_of(settings_, values.size());
+    const std::uint32_t picked = picked_of(settings_, values.size());
+    const double wanted = picked;
     // One of each hundred is drawn at random.
     const RandomStream random = id.private_random();
     std::vector<float> sample;
@@ -138,17 +139,22 @@ class TopK final : public Sparsifier {
     // Zeros are never worth sending.
     constexpr float kLeast = std::numeric_limits<float>::denorm_min();
     float threshold = std::max(*quantile, kLeast);
+    bool has_found_too_many = false;
     for (int i = 0; i < kCorrections; ++i) {
       const double found = count_from(values, threshold);
       // Within 30 % is near enough for a method that promises about as many.
       if (found > 1.3 * wanted) {
         threshold *= 1.3f;
+        has_found_too_many = true;
       } else if (found < 0.7 * wanted && threshold > kLeast) {
         threshold = std::max(threshold * 0.7f, kLeast);
       } else {
-        break;
+        return select_from(values, threshold, indices);
       }
     }
+    // Where many are equal, a threshold picks all of them or none, and a tensor
+    // that sent nothing would wait for ever in the memory.
+    if (has_found_too_many) return select_largest(values, picked, indices);
     select_from(values, threshold, indices);
   }
 
