@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <numeric>
 
 #include "tests/support/errors.h"
@@ -72,6 +73,33 @@ TEST(Engine, KeepsOperationsInFlightApartWhateverTheDelays) {
   });
 }
 
+// As a large model has them in small slices; some overtake all others.
+TEST(Engine, KeepsThousandsOfOperationsInFlightApart) {
+  constexpr std::size_t kOperations = 5000;
+  ThreadWorld world(2);
+  world.run([](Transport& transport) {
+    Engine engine(transport);
+    Communicator all(transport);
+    std::vector<Channel> channels;
+    std::vector<Engine::Operation> operations;
+    std::vector<std::vector<int>> values(kOperations, {0});
+    for (std::size_t i = 0; i < kOperations; ++i) {
+      channels.push_back(all.open({"give", "i32[1]"}));
+    }
+    for (std::size_t i = 0; i < kOperations; ++i) {
+      const std::size_t last = kOperations - 1 - i;
+      operations.push_back(engine.start(
+          transport.rank() == 0
+              ? send_one(channels[last], 1, {static_cast<int>(last)})
+              : receive_one(channels[i], 0, values[i])));
+    }
+    for (const auto& operation : operations) engine.wait(operation);
+    for (std::size_t i = 0; transport.rank() == 1 && i < kOperations; ++i) {
+      EXPECT_EQ(values[i][0], static_cast<int>(i));
+    }
+  });
+}
+
 TEST(Engine, GroupsRunSideBySide) {
   ThreadWorld world(6);
   world.run([](Transport& transport) {
@@ -112,6 +140,31 @@ TEST(Engine, GroupsAreReleased) {
       EXPECT_EQ(values, std::vector<int>(10, group.size()));
     }
   });
+}
+
+// Each operation of a step may have a name, and so tags, of its own.
+TEST(Engine, OperationsThatAreOverTakeNoMemory) {
+  constexpr int kOperations = 10'000;
+  ThreadWorld world(2);
+  Communicator from(world.endpoint(0));
+  Communicator to(world.endpoint(1));
+  int number = 0;
+  const auto pass = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const OperationInfo info{"give", fmt::format("step {}", number++)};
+      std::vector<int> values = {i};
+      std::vector<int> heard = {-1};
+      const Transfer sent = from.open(info).send(1, bytes_of(values));
+      const Transfer received = to.open(info).receive(0, bytes_of(heard));
+      ASSERT_TRUE(received.await_ready());
+      EXPECT_EQ(heard, values);
+    }
+  };
+  // So many operations are remembered, to be asked about.
+  pass(2000);
+  const std::size_t before = mallinfo2().uordblks;
+  pass(kOperations);
+  EXPECT_LT(mallinfo2().uordblks, before + 64 * kOperations);
 }
 
 TEST(Engine, NamesTheSilentRankTheOperationAndTheTensor) {

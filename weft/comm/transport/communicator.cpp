@@ -1,15 +1,17 @@
 #include "weft/comm/transport/communicator.h"
 
+#include <algorithm>
 #include <bitset>
 
 namespace weft {
 namespace {
 
 // A tag is made of: the group, the number of the operation (its low bits: more
-// are never in flight), and a hash of what the operation is, in what is left
-// of the transport's tags. Group 0 is the transport's own, for notices.
+// are never in flight), and a hash of what the operation is; these two share
+// what is left of the transport's tags. Group 0 is the transport's own, for
+// notices.
 constexpr int kContextBits = 4;
-constexpr int kNumberBits = 10;
+constexpr int kLeastNumberBits = 10;
 
 // FNV-1a (Fowler, Noll, Vo).
 std::uint32_t hash_of(std::string_view text) {
@@ -22,13 +24,15 @@ std::uint32_t hash_of(std::string_view text) {
 
 Tag make_tag(int bits, std::uint32_t context, std::uint32_t number,
              std::uint32_t text_hash) {
-  const int hash_bits = bits - kContextBits - kNumberBits;
+  // A large model in small slices has thousands of operations in flight.
+  const int number_bits = std::max((bits - kContextBits) / 2, kLeastNumberBits);
+  const int hash_bits = bits - kContextBits - number_bits;
   // With the hash in the tag, ranks that enter different operations wait for
   // each other in vain, and find out, rather than take each other's data.
   WEFT_CHECK(hash_bits > 0);
   const std::uint32_t hash = text_hash & ((1u << hash_bits) - 1);
-  const std::uint32_t low = number & ((1u << kNumberBits) - 1);
-  return ((context << kNumberBits | low) << hash_bits) | hash;
+  const std::uint32_t low = number & ((1u << number_bits) - 1);
+  return ((context << number_bits | low) << hash_bits) | hash;
 }
 
 }  // namespace

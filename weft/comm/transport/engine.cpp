@@ -10,6 +10,12 @@ Error peer_failed(const Notice& notice) {
                notice.text);
 }
 
+// What whoever waits in an operation asks. Long texts are cut alike at both
+// ends, so that what the network leaves out of them is no difference.
+std::string question_of(const EnteredOperation& operation) {
+  return EnteredOperations::to_text(operation).substr(0, kMostNoticeBytes);
+}
+
 }  // namespace
 
 Engine::Engine(Transport& transport, const EngineOptions& options)
@@ -113,7 +119,10 @@ void Engine::answer_query(const Notice& notice) {
       transport_.entered().find(theirs->context, theirs->number);
   // A rank that has not come so far yet, or is in the same operation and slow,
   // is no mistake: the other one asks again, until the timeout.
-  if (ours == nullptr || *ours == theirs->text) return;
+  if (ours == nullptr ||
+      question_of({theirs->context, theirs->number, *ours}) == notice.text) {
+    return;
+  }
   Error error(ErrorCode::kInvalidArgument, "communication",
               "ranks entered different operations as number {} of their group",
               theirs->number);
@@ -133,9 +142,8 @@ void Engine::ask() {
     // The oldest transfer speaks for all that wait for this rank.
     if (std::find(asked.begin(), asked.end(), peer) != asked.end()) continue;
     asked.push_back(peer);
-    transport_.send_notice(peer,
-                           {Notice::Kind::kQuery, transport_.rank(),
-                            EnteredOperations::to_text(transfer->operation())});
+    transport_.send_notice(peer, {Notice::Kind::kQuery, transport_.rank(),
+                                  question_of(transfer->operation())});
   }
 }
 

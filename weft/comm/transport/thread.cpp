@@ -140,6 +140,7 @@ class ThreadWorld::State::Endpoint : public Transport {
       Transfer* transfer = flow.waiting.front();
       flow.waiting.pop_front();
       outcomes_.push_back(copy(*transfer, bytes));
+      forget_if_empty(flow_of(from, tag));
     } else {
       // No packet is due before the one ahead of it, so the order of a flow
       // holds whatever the delays.
@@ -197,6 +198,7 @@ class ThreadWorld::State::Endpoint : public Transport {
         flow.waiting.pop_back();
         outcomes_.push_back({&transfer, 0, left(route.peer)});
       }
+      forget_if_empty(flow_of(route.peer, route.tag));
       // Known at once if it was the only one.
       if (outcomes_.size() == 1 && outcomes_[0].transfer == &transfer) {
         outcome = std::move(outcomes_[0]);
@@ -213,6 +215,7 @@ class ThreadWorld::State::Endpoint : public Transport {
     // A send is over as it starts, and waits nowhere.
     if (transfer.kind() == Transfer::Kind::kReceive) {
       std::erase(flows_[flow_of(route.peer, route.tag)].waiting, &transfer);
+      forget_if_empty(flow_of(route.peer, route.tag));
     }
     // It may be over already and only wait to be settled, which would touch
     // what is gone.
@@ -239,6 +242,7 @@ class ThreadWorld::State::Endpoint : public Transport {
 
   // Messages of one sender and tag, and those that wait for them.
   struct Flow {
+    bool is_empty() const { return packets.empty() && waiting.empty(); }
     std::deque<Packet> packets;
     std::deque<Transfer*> waiting;
   };
@@ -308,6 +312,12 @@ class ThreadWorld::State::Endpoint : public Transport {
   void match_due() {
     if (world_.options.most_delay == 0) return;  // matched on arrival
     for (auto& [key, flow] : flows_) match(flow);
+  }
+
+  // Tags are many, and operations that are over must take no memory.
+  void forget_if_empty(std::uint64_t key) {
+    const auto flow = flows_.find(key);
+    if (flow->second.is_empty()) flows_.erase(flow);
   }
 
   Clock::time_point next_due() const {
