@@ -98,6 +98,18 @@ TEST(Datagram, OfLongAgoIsDropped) {
   EXPECT_FALSE(opener.open(first));
 }
 
+// Without a key anybody on this machine may say any number.
+TEST(Datagram, OfAnImpossibleNumberIsDropped) {
+  Sealed made;
+  DatagramSealer sealer(0, std::nullopt);
+  DatagramOpener opener(std::nullopt);
+  Bytes forged = made.next(sealer);
+  std::fill_n(forged.begin() + sizeof(std::uint32_t), sizeof(std::uint64_t),
+              std::byte{0xff});
+  EXPECT_FALSE(opener.open(forged));
+  EXPECT_TRUE(opener.open(made.next(sealer)));
+}
+
 struct Receiver {
   IdleTransport transport;
   LossyInbox inbox{1};

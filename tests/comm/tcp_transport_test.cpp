@@ -97,6 +97,65 @@ TEST(TcpTransport, MessagesThatMayArriveInPartGoAsDatagrams) {
   }
 }
 
+// All of a message is lost, and its sender has said that it is sent before its
+// receiver had a transport.
+TEST(TcpTransport, HearsOfDatagramsBeforeItBegins) {
+  auto door = tcp::Socket::listen(test::any_port());
+  const tcp::Address first = door.here();
+  const auto options = [](int rank) {
+    return tcp::MeetingOptions{.rank = rank,
+                               .ranks = 2,
+                               .key = test::test_key(),
+                               .sends_datagrams = true};
+  };
+  std::optional<tcp::Company> second;
+  std::thread other([&] { second = tcp::meet_at(first, options(1)); });
+  tcp::Company company = tcp::meet_as_first(std::move(door), options(0));
+  other.join();
+  const auto nowhere = tcp::DatagramSocket::bind(test::any_port());
+  company.datagrams->addresses[1] = tcp::Address::of_here(nowhere.get());
+  auto sender = std::make_unique<tcp::TcpTransport>(std::move(company));
+  Communicator from(*sender);
+  std::vector<int> values(10, 7);
+  const Channel out = from.open({"give", ""});
+  const Transfer sent = out.send_lossy(1, test::bytes_of(values));
+  while (!sent.await_ready()) sender->poll(1);
+
+  auto receiver = std::make_unique<tcp::TcpTransport>(std::move(*second));
+  Communicator to(*receiver);
+  const Channel in = to.open({"give", ""});
+  PartMap came;
+  const Transfer received = in.receive_lossy(0, test::bytes_of(values), came);
+  // It is over soon, or never.
+  for (int i = 0; i < 50 && !received.await_ready(); ++i) receiver->poll(0.1);
+  EXPECT_TRUE(received.await_ready());
+  EXPECT_EQ(came.came(), 0u);
+  // Each that goes waits for the other to go.
+  other = std::thread([&] { sender.reset(); });
+  receiver.reset();
+  other.join();
+}
+
+// A question about an operation is cut where its name is longer than a notice.
+TEST(TcpTransport, LongNamesAreNoDifference) {
+  const auto messages = TcpRanks(2).run([](Transport& transport) {
+    Engine engine(transport);
+    Communicator all(transport);
+    const Channel channel = all.open({"give", std::string(3000, 'x')});
+    std::vector<int> values(10);
+    if (transport.rank() == 1) {
+      engine.run(hear(channel, 0, values));
+      return;
+    }
+    // As it would if the other were slow. Notices go first.
+    transport.send_notice(1, {Notice::Kind::kQuery, 0,
+                              EnteredOperations::to_text(channel.operation())});
+    engine.run(tell(channel, 1, values));
+  });
+  EXPECT_EQ(messages[0], "nothing was thrown");
+  EXPECT_EQ(messages[1], "nothing was thrown");
+}
+
 TEST(TcpTransport, NobodyInBetweenReadsWhatTravelsUnderAKey) {
   for (const bool has_key : {true, false}) {
     TcpRanks ranks(2, has_key);

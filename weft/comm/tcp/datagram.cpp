@@ -1,6 +1,7 @@
 #include "weft/comm/tcp/datagram.h"
 
 #include <cstring>
+#include <limits>
 
 namespace weft::tcp {
 namespace {
@@ -75,6 +76,8 @@ std::optional<Datagram> DatagramOpener::open(
 }
 
 bool DatagramOpener::is_new(std::uint64_t number) const {
+  // No sender comes so far, and none could be above it.
+  if (number == std::numeric_limits<std::uint64_t>::max()) return false;
   if (number >= next_) return true;
   return next_ - number <= kOvertaking && !seen_[number % kOvertaking];
 }

@@ -40,6 +40,8 @@ TcpTransport::TcpTransport(Company company)
   for (const auto& each : links_) {
     if (each) each->read(news);
   }
+  // What they say of datagrams is said once.
+  if (datagrams_) move_datagrams(0, news);
   is_told_ = !news.notices.empty();
   settle(news);
 }
