@@ -213,6 +213,7 @@ TEST(Order, SetsWhatGoesWithIt) {
   EXPECT_EQ(other.bucket_bytes, 4000);
   EXPECT_EQ(other.credit, 0);
   EXPECT_EQ(sync_of("order = \"tic\"").credit, 4 << 18);
+  EXPECT_EQ(sync_of("order = \"tic\"\nrule = \"multi_krum(0)\"").credit, 0);
   // Its messages cannot be held back.
   EXPECT_EQ(sync_of("order = \"tic\"\npolicy = \"local_sgd\"").credit, 0);
 }
@@ -500,6 +501,13 @@ TEST(Order, WhatMakesNoSenseIsRefused) {
                   },
                   "sgd"),
               HasSubstr("one that is held back could hold up all"));
+  EXPECT_THAT(refusal(
+                  [](SyncRecipe& r) {
+                    r.rule = "multi_krum(f=0)";
+                    r.credit = 4096;
+                  },
+                  "sgd"),
+              HasSubstr("it waits until all buckets are measured"));
   EXPECT_THAT(refusal([](SyncRecipe& r) { r.slices = true; }, "lamb"),
               HasSubstr("a slice has not all of them"));
   EXPECT_THAT(refusal(

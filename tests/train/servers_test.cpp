@@ -139,6 +139,35 @@ TEST(Servers, ADeadlineThatNobodyMissesChangesNothing) {
   runs.expect_same_bits("all", "quorum");
 }
 
+// Who is late waits for what it is sent, and others for its gradients of the
+// next step: neither has all of the credit.
+TEST(Servers, AQuorumTrainsWithLittleCredit) {
+  const auto runs = digits();
+  const TrainResult result = runs.simulate(
+      "credit",
+      {"sync.policy=server(quorum=2)", "sync.credit=1", "sync.order=first_use",
+       "sync.slices=true", "sync.bucket_bytes=1024",
+       "sync.topology=\"4@1us,1MB/s\"", "simulate.network=\"4@1us,1MB/s\"",
+       "simulate.compute=exponential(1ms)"});
+  EXPECT_EQ(result.epochs, 3);
+}
+
+// What picks nearly all entries sends more than they are.
+TEST(Servers, TakeMessagesThatAreLongerThanGradients) {
+  const auto runs = digits();
+  for (const std::string policy : {"server", "async_server"}) {
+    for (const std::string codec :
+         {"index:raw value:qsgd(8, bucket=1)",
+          "index:bloom(eps=1e-9) value:qsgd(8, bucket=1, coding=elias)"}) {
+      const TrainResult result = runs.simulate(
+          "longer", {"sync.policy=" + policy, "sync.sparsify=topk(1)",
+                     "sync.codec=\"" + codec + "\"", "model.hidden=[64]",
+                     "train.epochs=1"});
+      EXPECT_EQ(result.epochs, 1) << policy << " " << codec;
+    }
+  }
+}
+
 TEST(Servers, AQuorumTrainsOnThreads) {
   const auto runs = digits();
   const TrainResult result = runs.on_threads(

@@ -90,6 +90,8 @@ TEST_F(WorkersRefusalTest, RefusesWhatMakesNoSense) {
          "sync.warmup_epochs: 2 declines dense gradients", "sparsify");
   expect({"sync.warmup_epochs=2", "sync.sparsify=threshold(0.1)"},
          "sync.warmup_epochs: 2 declines 'threshold'", "sparsify");
+  expect({"sync.warmup_epochs=2", "sync.sparsify=topk(count=5)"},
+         "sync.warmup_epochs: 2 declines 'topk' with a count", "sparsify");
   expect({"sync.measure_every=2"},
          "sync.measure_every: 2 declines dense gradients", "sparsify");
   expect({topk, "sync.measure_every=2", "sync.policy=server"},

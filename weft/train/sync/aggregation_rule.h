@@ -134,6 +134,8 @@ const AggregationRuleRegistry& aggregation_rule_registry();
 Call<AggregationRuleDef> rule_of(const SyncRecipe& recipe);
 // Whether that is the mean, so that contributions may be added as they come.
 bool is_mean(const SyncRecipe& recipe);
+// Whether no bucket is over before all of its step are measured.
+bool looks_at_whole_gradients(const SyncRecipe& recipe);
 // Null for the mean.
 std::unique_ptr<AggregationRule> make_rule(const SyncRecipe& recipe,
                                            const RuleContext& context);

@@ -58,10 +58,6 @@ std::int64_t default_min_elements(const SyncRecipe& recipe) {
   return Pipeline(pipeline_text(recipe)).value_codec().min_elements();
 }
 
-std::size_t most_message_bytes(const Bucket& bucket) {
-  return 2 * bucket.bytes() + 1024 * bucket.members().size();
-}
-
 Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
                        std::span<const Bucket> buckets, Memory kept)
     : seed_(seed) {
@@ -223,6 +219,13 @@ void Compressor::sparsify(const Bucket& bucket, std::span<const float> values,
     entries.values.insert(entries.values.end(), sent.values.begin(),
                           sent.values.end());
   }
+}
+
+std::size_t Compressor::most_message_bytes(const Bucket& bucket) const {
+  // A value takes up to 6 bytes, as one with a bucket of its own that is
+  // written by Elias's code, and its index as many, as in a Bloom filter.
+  const std::size_t words = last_pipeline().is_sparse() ? 3 : 2;
+  return words * bucket.bytes() + 1024 * bucket.members().size();
 }
 
 std::optional<std::uint64_t> Compressor::entry_count(const Bucket& bucket,

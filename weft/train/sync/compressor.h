@@ -39,10 +39,6 @@ std::string pipeline_text(const SyncRecipe& recipe);
 // What [sync] min_elements is where a recipe does not say: the codec's.
 std::int64_t default_min_elements(const SyncRecipe& recipe);
 
-// Room for the messages of a bucket: what the codecs make is never much longer
-// than f32.
-std::size_t most_message_bytes(const Bucket& bucket);
-
 class Compressor {
  public:
   // Whether what is not sent is kept here for the next time, and momentum
@@ -70,6 +66,8 @@ class Compressor {
   // the bucket, and what the memory keeps of it.
   void sparsify(const Bucket& bucket, std::span<const float> values,
                 const SyncStep& step, int sender, SparseEntries& entries);
+  // Room for any message that encode() makes of the bucket.
+  std::size_t most_message_bytes(const Bucket& bucket) const;
   // How many entries sparsify() finds in any values; nothing where that
   // depends on them.
   std::optional<std::uint64_t> entry_count(const Bucket& bucket,

@@ -146,7 +146,7 @@ Task<> FreeServer::serve(Bucket& bucket, Shard& shard, int worker) {
   try {
     std::vector<float> parameters(bucket.gradient().size());
     while (!shard.has_finished[number]) {
-      Bytes message(sizeof(Header) + most_message_bytes(bucket));
+      Bytes message(sizeof(Header) + push_.most_message_bytes(bucket));
       Transfer received = push.receive(worker, message);
       message.resize(co_await received);
       co_await take(bucket, shard, worker, std::move(message));

@@ -79,12 +79,18 @@ std::optional<Refusal> warmup_declines(const SyncRecipe& recipe,
   // Warm-up is a row of larger ratios (compressor.h), so that a threshold has
   // nothing to vary.
   const PipelineText text = parse_pipeline(settled_text(recipe));
-  if (text.sparsifier && text.sparsifier->options.contains("ratio")) {
+  if (!text.sparsifier || !text.sparsifier->options.contains("ratio")) {
+    return Refusal{text.sparsifier ? in_quotes(text.sparsifier->def->name)
+                                   : "dense gradients",
+                   "it needs a sparsifier with a ratio", kSparsifyHint};
+  }
+  const auto count = text.sparsifier->options.find("count");
+  if (count == text.sparsifier->options.end() ||
+      std::get<std::int64_t>(count->second) == 0) {
     return std::nullopt;
   }
-  return Refusal{text.sparsifier ? in_quotes(text.sparsifier->def->name)
-                                 : "dense gradients",
-                 "it needs a sparsifier with a ratio", kSparsifyHint};
+  return Refusal{in_quotes(text.sparsifier->def->name) + " with a count",
+                 "that is sent whatever the ratio is", kSparsifyHint};
 }
 
 std::optional<Refusal> measure_declines(const SyncRecipe& recipe,
@@ -144,8 +150,17 @@ std::optional<Refusal> servers_decline(const SyncRecipe& recipe,
 
 std::optional<Refusal> credit_declines(const SyncRecipe& recipe,
                                        const Optimizer&) {
-  if (recipe.credit == 0 || policy_of(recipe).def->takes_credit) {
-    return std::nullopt;
+  if (recipe.credit == 0) return std::nullopt;
+  const SyncPolicyDef& policy = *policy_of(recipe).def;
+  if (policy.takes_credit) {
+    // A server holds back messages, and a collective whole buckets.
+    if (!policy.uses_collective || !looks_at_whole_gradients(recipe)) {
+      return std::nullopt;
+    }
+    return Refusal{"rule " + in_quotes(recipe.rule),
+                   "it waits until all buckets are measured, and some of them "
+                   "would be held back until others are over",
+                   "policy = \"server\", or credit = 0"};
   }
   return Refusal{"policy " + in_quotes(recipe.policy),
                  "its workers wait for each other's messages, and one that is "

@@ -98,7 +98,7 @@ Task<> StepServer::push_and_pull(Channel push, Channel pull,
     co_await receive_until_whole(pull, owner, served.message);
     co_return;
   }
-  served.room.resize(most_message_bytes(bucket));
+  served.room.resize(pull_.most_message_bytes(bucket));
   Transfer received = pull.receive(owner, served.room);
   const std::size_t bytes = co_await received;
   served.message.assign(
@@ -136,8 +136,7 @@ Task<> StepServer::send_change(Channel pull, const Bucket& bucket,
     } else {
       // Who is late listens late, and who was not may stall before it listens:
       // neither is waited for.
-      late_sends_.push_back(
-          send_late(pull, of.from, served.message, bucket.priority()));
+      late_sends_.push_back(send_late(pull, of.from, served.message));
       late_sends_.back().start();
     }
   }
@@ -252,10 +251,10 @@ void StepServer::encode_push(const Bucket& bucket, const SyncStep& step,
   append_share(step.share, served.message);
 }
 
-Task<> StepServer::send_late(Channel pull, int worker, Bytes message,
-                             int priority) {
-  co_await queue_to(worker).pass(priority, message.size(),
-                                 send_whole(std::move(pull), worker, message));
+// It waits for no credit: pushes of the next step may have all of that, until
+// this worker gets there, which it does not without what is sent here.
+Task<> StepServer::send_late(Channel pull, int worker, Bytes message) const {
+  co_await send_whole(std::move(pull), worker, message);
 }
 
 void StepServer::begin_arrivals(const Channel& push, const Bucket& bucket,
@@ -274,7 +273,8 @@ void StepServer::begin_arrivals(const Channel& push, const Bucket& bucket,
   // of their own tasks.
   served.arrivals = std::make_unique<Arrivals>(
       push, workers_,
-      in_part_ ? bucket.bytes() : most_message_bytes(bucket) + kShareBytes,
+      in_part_ ? bucket.bytes()
+               : push_.most_message_bytes(bucket) + kShareBytes,
       quorum_, in_part_ ? Completeness::kInPart : Completeness::kWhole,
       gives_receipts_ ? Receipts::kGiven : Receipts::kNone);
 }

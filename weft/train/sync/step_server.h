@@ -88,7 +88,7 @@ class StepServer : public SyncPolicy {
   Task<> send_change(Channel pull, const Bucket& bucket, const Served& served);
   Task<> send_whole(Channel pull, int worker,
                     std::span<const std::byte> message) const;
-  Task<> send_late(Channel pull, int worker, Bytes message, int priority);
+  Task<> send_late(Channel pull, int worker, Bytes message) const;
   void begin_arrivals(const Channel& push, const Bucket& bucket,
                       Served& served);
   Task<> wait_for_late();
