@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
@@ -106,6 +107,24 @@ TEST(Executable, KeepsThePlansThatWereUsedLast) {
   EXPECT_EQ(plan_of(5)->result_types()[0].shape, Shape{5});
 }
 
+TEST(Executable, RunsOnWhereThereWasNoMemoryForOtherShapes) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Dim n = symbol("N");
+    const Value x = builder.parameter({DType::kF32, {n}}, "x");
+    return std::vector{
+        sum(tanh(matmul(reshape(x, {n, 1}), reshape(x, {1, n}))))};
+  });
+  Executable executable(function);
+  const auto run = [&](const Tensor& x) { return executable.run({&x, 1})[0]; };
+  const Tensor few = pattern({3});
+  const Tensor expected = run(few);
+  // The product of these would take 2^50 bytes.
+  const Tensor many = Tensor::empty({DType::kF32, {Dim{1} << 24}});
+  test::expect_error(ErrorCode::kExhausted, {"refused"}, [&] { run(many); });
+  EXPECT_TRUE(identical(run(few), expected));
+}
+
 TEST(Executable, BroadcastsEveryWay) {
   expect_same({pattern({6, 5, 7}), pattern({7}), pattern({5, 1}),
                pattern({6, 1, 1}), pattern({}), pattern({6, 1, 7})},
@@ -192,6 +211,22 @@ TEST(Executable, DonationUpdatesInPlace) {
     EXPECT_NEAR(w.data<float>()[i],
                 before.data<float>()[i] - 0.1f * arguments[1].data<float>()[i],
                 1.2e-7);
+  }
+}
+
+TEST(Executable, RefusesToDonateTwice) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value a = builder.parameter({DType::kF32, {4}}, "a");
+    const Value b = builder.parameter({DType::kF32, {4}}, "b");
+    return std::vector{a + b, a * b};
+  });
+  using Donated = std::vector<std::pair<std::size_t, std::size_t>>;
+  for (const Donated& donated :
+       {Donated{{0, 0}, {0, 1}}, Donated{{0, 0}, {1, 0}}}) {
+    test::expect_error(ErrorCode::kInvalidArgument,
+                       {"shares memory with another"},
+                       [&] { Executable(function, {.donated = donated}); });
   }
 }
 

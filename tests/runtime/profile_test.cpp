@@ -142,6 +142,12 @@ TEST(Profile, TracesComeBackAsTheyWere) {
   }
 }
 
+TEST(Profile, SaysThatATraceIsNotWritten) {
+  // As a disk that is full.
+  test::expect_error(ErrorCode::kUnavailable, {"/dev/full", "as a whole"},
+                     [] { write_trace("/dev/full", sample()); });
+}
+
 TEST(Profile, KnowsWhatTheMachineCanDo) {
   const MachineRoof& roof = machine_roof();
   // Slower than any processor with AVX2, faster than any.

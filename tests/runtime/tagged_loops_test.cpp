@@ -2,6 +2,7 @@
 // computes; the face of all of it.
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 #include "tests/support/errors.h"
 #include "tests/support/nested_calls.h"
@@ -272,6 +273,29 @@ TEST(TaggedLoops, ExecutableTakesGraphs) {
                      [&] { executable.plan_for({{tensor(3)}}); });
   test::expect_error(ErrorCode::kInvalidArgument, {"@other"},
                      [] { Executable(loop(), "other"); });
+}
+
+TEST(TaggedLoops, ResultsHaveMemoryOfTheirOwn) {
+  const TensorType vector{DType::kF32, {4}};
+  Program program;
+  program.define("main", {kNumber, vector}, [](const Values& v) {
+    const Value one = cond(
+        less(v[0], number(3)), [&] { return Values{v[1] * 2.0}; },
+        [&] { return Values{v[1]}; })[0];
+    return Values{one, reshape(one, {2, 2}), one, v[1]};
+  });
+  Executable executable(program.build(), "main");
+  for (const std::int64_t n : {1, 5}) {
+    const Tensor x = pattern({4});
+    const auto results = executable.run(std::vector{tensor(n), x});
+    std::set<const void*> places{x.raw()};
+    for (const Tensor& result : results) {
+      EXPECT_TRUE(places.insert(result.raw()).second);
+      EXPECT_EQ(
+          result.item(1),
+          results[0].item(1) * (&result == &results[3] && n == 1 ? 0.5 : 1));
+    }
+  }
 }
 
 TEST(TaggedLoops, DonatedArgumentsAreOverwrittenLast) {

@@ -1,6 +1,7 @@
 #include "weft/runtime/executable.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "weft/base/hash.h"
 #include "weft/compiler/dead_nodes.h"
@@ -80,6 +81,7 @@ struct Executable::State {
   void check_frozen(std::span<const Tensor> arguments) const;
   Planned& find(std::span<const Tensor> arguments);
   void plan(Planned& planned, const Bindings& bindings);
+  void* arena_for(const Plan& plan);
   Function searched(Planned& planned, const Bindings& bindings);
   void lower_to_tagged(Planned& planned);
   std::vector<Tensor> run_tagged(TaggedExecutor& tagged,
@@ -164,6 +166,16 @@ void Executable::State::check_donations() {
           .detail("result:    " + to_string(to));
     }
   }
+  std::unordered_set<std::size_t> parameters, results;
+  for (const auto& [parameter, result] : options.donated) {
+    const bool is_new = parameters.insert(parameter).second;
+    if (results.insert(result).second && is_new) continue;
+    throw Error(ErrorCode::kInvalidArgument, "@" + f.name(),
+                "the parameter '{}' is donated to result {}, and one of the "
+                "two shares memory with another already",
+                f.value(f.parameters()[parameter]).name, result)
+        .hint("donate each parameter once, and each to a result of its own");
+  }
   // Room is taken here, so that a run allocates nothing.
   argument_pointers.resize(f.parameters().size());
   result_pointers.resize(f.results().size());
@@ -232,12 +244,19 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
                   options.check_numerics, options.without, options.batch_norm,
                   options.memory_limit});
   planned.results = planned.plan->result_types();
-  const std::size_t bytes = planned.plan->arena_bytes();
-  // Runs come one after the other, so that all plans can use one arena.
+  arena_for(*planned.plan);
+}
+
+// Runs come one after the other, so that all plans can use one arena. Planning
+// takes it, and every run asks for it again: a plan for which there was no
+// memory has given up that of the others.
+void* Executable::State::arena_for(const Plan& plan) {
+  const std::size_t bytes = plan.arena_bytes();
   if (!arena.is_defined() || arena.bytes() < bytes) {
     arena = Tensor();  // free the old one before the new one is taken
     arena = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
   }
+  return arena.raw();
 }
 
 // Rules see frozen parameters as such: what they make of them is folded behind
@@ -288,13 +307,15 @@ std::vector<Tensor> Executable::State::run_tagged(
     TaggedExecutor& tagged, std::span<const Tensor> arguments,
     std::span<const Tensor> destinations) {
   std::vector<Tensor> results = tagged.run(arguments, destinations);
+  std::unordered_set<const void*> taken;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Tensor& result = results[i];
     if (!destinations.empty() && result.raw() == destinations[i].raw()) {
       continue;
     }
-    // A function may return an argument, or a view of one.
-    if (std::any_of(arguments.begin(), arguments.end(), [&](const Tensor& a) {
+    // A function may return an argument, or a view of one; or a value twice.
+    if (!taken.insert(result.raw()).second ||
+        std::any_of(arguments.begin(), arguments.end(), [&](const Tensor& a) {
           return a.shares_memory_with(result);
         })) {
       result = result.clone();
@@ -361,7 +382,7 @@ void Executable::run(std::span<const Tensor> arguments,
   }
   if (planned.plan) {
     planned.plan->run(state.argument_pointers, state.result_pointers,
-                      state.arena.raw(), observer);
+                      state.arena_for(*planned.plan), observer);
     return;
   }
   if (observer != nullptr) {

@@ -70,8 +70,8 @@ class Executable {
  public:
   // Checks the function, and plans nothing yet: the first run for each
   // combination of shapes does, and is slow. Throws what verify() throws, and
-  // Error(kInvalidArgument) for a donation between different types, or of what
-  // is frozen, and as freeze().
+  // Error(kInvalidArgument) for a donation between different types, of what is
+  // frozen, or by or to what is in another one, and as freeze().
   explicit Executable(Function function, ExecutableOptions options = {});
   // The function `entry` of a graph. Throws Error(kInvalidArgument) if there
   // is none.

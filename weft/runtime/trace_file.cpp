@@ -56,7 +56,13 @@ TraceWriter::TraceWriter(const std::filesystem::path& path) : file_(path) {
   }
 }
 
-TraceWriter::~TraceWriter() { file_ << "\n]\n"; }
+bool TraceWriter::close() {
+  if (file_.is_open()) {
+    file_ << "\n]\n";
+    file_.close();
+  }
+  return file_.good();
+}
 
 void TraceWriter::write(std::span<const ProfileEvent> events) {
   for (const ProfileEvent& event : events) write(event);
@@ -125,7 +131,13 @@ void TraceWriter::write(const ProfileEvent& event) {
 
 void write_trace(const std::filesystem::path& path,
                  std::span<const ProfileEvent> events) {
-  TraceWriter(path).write(events);
+  TraceWriter writer(path);
+  writer.write(events);
+  if (!writer.close()) {
+    throw Error(ErrorCode::kUnavailable, path.string(),
+                "cannot be written as a whole")
+        .hint("free some space or choose another folder");
+  }
 }
 
 std::vector<ProfileEvent> read_trace(const std::filesystem::path& path) {

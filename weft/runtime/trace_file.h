@@ -27,7 +27,7 @@ class TraceWriter {
   // Throws Error(kUnavailable) for a file that cannot be written.
   explicit TraceWriter(const std::filesystem::path& path);
   // Closes the list, so that the file is JSON as a whole.
-  ~TraceWriter();
+  ~TraceWriter() { close(); }
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
@@ -35,6 +35,8 @@ class TraceWriter {
   // watched.
   void write(std::span<const ProfileEvent> events);
   void flush() { file_.flush(); }
+  // Ends the file; nothing is written after it. Whether all is in it.
+  bool close();
 
  private:
   // As JSON: the members `name` and `cat`, and those of `args`, which end
@@ -57,6 +59,7 @@ class TraceWriter {
   std::int64_t messages_ = 0;
 };
 
+// Throws Error(kUnavailable) for what cannot be written as a whole.
 void write_trace(const std::filesystem::path& path,
                  std::span<const ProfileEvent> events);
 

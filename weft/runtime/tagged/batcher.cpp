@@ -240,9 +240,9 @@ Batcher::Batch& Batcher::batch_of(Queue& queue, const Layout& layout,
     }
     WithTotals made =
         add_to_totals(specialize(batched.function, bindings), is_added);
-    // Checks and unfused plans run regions one by one (executor.cpp), so only
-    // donations matter here.
-    Plan plan(made.function, {.donated = made.donated});
+    PlanOptions options = session_.region_options;
+    options.donated = made.donated;
+    Plan plan(made.function, options);
     known = std::make_unique<Batch>(
         Batch{std::move(plan), batched.is_stacked, variant.summed,
               std::move(made.results),
