@@ -3,6 +3,9 @@
 #include <array>
 #include <gtest/gtest.h>
 
+#include "tests/support/address_limit.h"
+#include "tests/support/errors.h"
+
 #include "weft/base/float_mode.h"
 
 namespace weft::crew_test {
@@ -27,6 +30,12 @@ TEST(Crew, ComputesInTheFloatModeOfItsCaller) {
   // Between runs its threads keep nothing of the caller's.
   crew.run(work);
   EXPECT_EQ(made, (std::array{true, true}));
+}
+
+TEST(Crew, SaysWhereThereAreTooFewThreads) {
+  const test::AddressLimit limit(std::size_t{64} << 20U);
+  test::expect_error(ErrorCode::kExhausted, {"of 1000 workers"},
+                     [] { Crew(1000); });
 }
 
 }  // namespace

@@ -1,17 +1,33 @@
 #include "weft/runtime/tagged/crew.h"
 
+#include <system_error>
+
+#include "weft/base/error.h"
 #include "weft/base/parallel.h"
 
 namespace weft {
 
 Crew::Crew(int size) {
-  // The thread that calls run() is worker 0.
-  for (int i = 1; i < size; ++i) {
-    threads_.emplace_back([this, i] { serve(i); });
+  try {
+    // The thread that calls run() is worker 0.
+    for (int i = 1; i < size; ++i) {
+      threads_.emplace_back([this, i] { serve(i); });
+    }
+  } catch (const std::system_error& error) {
+    // Those that are there wait for work, and must end before they are gone.
+    close();
+    throw Error(ErrorCode::kExhausted, "executor",
+                "the system gives {} of {} workers a thread: {}",
+                threads_.size() + 1, size, error.what())
+        .hint(
+            "ask for fewer workers; there is little to gain beyond one for "
+            "each core");
   }
 }
 
-Crew::~Crew() {
+Crew::~Crew() { close(); }
+
+void Crew::close() {
   {
     const std::lock_guard lock(mutex_);
     is_closing_ = true;

@@ -18,7 +18,8 @@ namespace weft {
 
 class Crew {
  public:
-  // The caller of run() is one of them.
+  // The caller of run() is one of them. Throws Error(kExhausted) where the
+  // system has no more threads.
   explicit Crew(int size);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -29,6 +30,7 @@ class Crew {
 
  private:
   void serve(int index);
+  void close();
 
   std::mutex mutex_;
   std::condition_variable changed_;
