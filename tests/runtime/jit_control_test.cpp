@@ -6,6 +6,7 @@
 #include "tests/support/values.h"
 
 #include "weft/ops/control.h"
+#include "weft/ops/index.h"
 #include "weft/runtime/jit/jit.h"
 
 namespace weft::testing::jit_control_test {
@@ -80,6 +81,26 @@ TEST(JitControl, ARecursionPassesOnWhatItCaptures) {
   EXPECT_EQ(f(number(3)).tensor().item(), 2700);
   factor.assign(number(2));
   EXPECT_EQ(f(number(3)).tensor().item(), 800);
+}
+
+TEST(JitControl, ARecursionMayMakeTheIndicesThatItReadsBy) {
+  const TensorType row{DType::kF64, {3}};
+  std::function<std::vector<Value>(const Value&, const Value&)> self;
+  const auto f = jit(
+      [&](const Value& n, const Value& x) {
+        return cond(
+            less_equal(n, scalar_like(n, 0)), [&] { return std::vector{x}; },
+            [&] {
+              const Value places = Tensor::of<std::int64_t>({3}, {2, 0, 1});
+              return self(n - 1, gather(x, places) * 2);
+            });
+      },
+      {.results = {{row}}});
+  self = [&](const Value& n, const Value& x) { return f(n, x); };
+  const Value x = Tensor::of<double>({3}, {1, 2, 3});
+  EXPECT_TRUE(
+      identical(f(Value(Tensor::scalar(std::int64_t{2})), x)[0].tensor(),
+                Tensor::of<double>({3}, {8, 12, 4})));
 }
 
 // n!, one-sided at the whole numbers: n! times the sum of 1/2 … 1/n.

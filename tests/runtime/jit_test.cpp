@@ -384,6 +384,24 @@ TEST(JitVariables, AreOverwrittenInPlaceWhenNobodyElseLooks) {
   EXPECT_TENSOR(v.read(), f32({2}, {4, 5}));
 }
 
+TEST(JitVariables, KeepTheirValuesWhereThereIsNoMemoryForACopy) {
+  const Variable small(f32({2}, {1, 2}));
+  // Nobody has so much memory, and nothing looks at it before it is copied.
+  static float first = 0;
+  const TensorType huge{DType::kF32, {Dim{1} << 50}};
+  const Variable large(Value(Tensor::wrap(huge, &first, &first, [](void*) {})));
+  const auto step = jit([&](const Value& x) {
+    small.assign_add(x);
+    large.assign_add(sum(x));
+  });
+  test::expect_error(ErrorCode::kExhausted, {"refused"}, [&] {
+    step(f32({2}, {1, 1}));
+  });
+  ASSERT_TRUE(small.tensor().is_defined());
+  EXPECT_TRUE(identical(small.tensor(), f32({2}, {1, 2}).tensor()));
+  EXPECT_EQ(large.tensor().raw(), &first);
+}
+
 TEST(JitVariables, OfAnInnerFunctionAreThoseOfTheOuterOne) {
   const Variable v(Tensor::scalar(1.0f));
   const auto inner = jit([&](const Value& x) {

@@ -234,14 +234,16 @@ std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,
 // variables; a run that fails leaves them there again.
 class GraphFunction::Assignment {
  public:
-  Assignment(const GraphFunction& function, std::vector<Tensor>& arguments)
-      : arguments_(arguments) {
+  explicit Assignment(std::vector<Tensor>& arguments) : arguments_(arguments) {}
+
+  // This may fail in the middle, where there is no memory for a copy.
+  void take(const GraphFunction& function) {
     for (const Assigned& each : function.assigned_) {
       taken_.push_back(
           {function.hidden_[each.hidden].living(function.entry_), each});
       if (!each.is_in_place) continue;
       Tensor& value = taken_.back().variable->value;
-      Tensor& argument = arguments[each.input];
+      Tensor& argument = arguments_[each.input];
       // The copy among the arguments goes first, or the variable would never
       // own its memory alone.
       argument = Tensor();
@@ -249,6 +251,7 @@ class GraphFunction::Assignment {
       argument = value.owns_uniquely() ? std::move(value) : value.clone();
     }
   }
+
   // Here the run has failed, and may have written over a part of the memory.
   // The variable gets it back all the same: one without a value cannot be read.
   ~Assignment() {
@@ -286,7 +289,8 @@ std::vector<Value> GraphFunction::run(ExecutablePool& executables,
   arguments.reserve(inputs.size());
   for (const Value& input : inputs) arguments.push_back(input.tensor());
   inputs.clear();  // so that only variables hold what they own
-  Assignment assignment(*this, arguments);
+  Assignment assignment(arguments);
+  assignment.take(*this);
   std::vector<Tensor> results = executables.run(arguments);
   assignment.finish(results);
   std::vector<Value> values;

@@ -5,6 +5,9 @@
 namespace weft {
 namespace {
 
+// So many captured integers become a constant of the graph.
+constexpr std::int64_t kMostInConstant = 16;
+
 bool is_same(const Value& a, const Value& b) {
   if (a.is_staged() != b.is_staged()) return false;
   // A staged value has no memory yet; it is known by its place in its function.
@@ -143,9 +146,10 @@ std::vector<Value> Trace::assigned_values() {
 
 ValueId Trace::adopt(const Value& value) {
   // No gradient reaches an integer, so one that was captured is as good as a
-  // constant; and a number in a recursion is no other tensor in each trace.
-  if (!value.is_staged() && value.shape().is_scalar() &&
-      !is_floating(value.dtype())) {
+  // constant; and a number in a recursion, or a few that index something, are
+  // no other tensor in each trace.
+  if (!value.is_staged() && !is_floating(value.dtype()) &&
+      value.tensor().size() <= kMostInConstant) {
     return static_cast<ValueId>(constant(value.tensor()).id());
   }
   for (std::size_t i = 0; i < hidden_.size(); ++i) {
