@@ -158,6 +158,46 @@ TEST(RowSums, AStepOfAScanCostsTheSameInLongOnes) {
   }
 }
 
+// A table that an iteration makes two of, or also passes on under another
+// shape, is overwritten by neither.
+TEST(RowSums, TablesThatSeveralResultsComeFromAreCopied) {
+  const auto as_pairs = [](const Value& x) { return reshape(x, {kRows, 2}); };
+  const auto next = [&](bool is_passed_on, const Value& row, const Value& i,
+                        const Value& table) {
+    const Value more = add_rows(table, row, i);
+    return is_passed_on ? Values{more, reshape(table, {2 * kRows})}
+                        : Values{more, reshape(add_rows(table, row * 2.0, i),
+                                               {2 * kRows})};
+  };
+  for (const bool is_passed_on : {false, true}) {
+    Program program;
+    program.define("main", {kTable, kRow, kIndices}, [&](const Values& v) {
+      const Values last = while_loop(
+          {Value(Tensor::scalar(0.f)), v[0] * 2.0,
+           reshape(v[0], {2 * kRows}) * 3.0},
+          [](const Values& x) {
+            return less(x[0], Value(Tensor::scalar(3.f)));
+          },
+          [&](const Values& x) {
+            Values carried = next(is_passed_on, v[1], v[2], x[1]);
+            carried.insert(carried.begin(), x[0] + 1.0);
+            return carried;
+          });
+      return Values{last[1], as_pairs(last[2])};
+    });
+    const Graph graph = program.build();
+    const std::vector<Tensor> arguments{
+        test::pattern({kRows, 2}), test::pattern({3, 2}, 1, 2),
+        Tensor::of<std::int32_t>({3}, {7, 1, 7})};
+    NestedCalls nested(graph);
+    const auto expected = nested.run("main", arguments);
+    const auto actual = Executable(graph, "main").run(arguments);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(test::near(actual[i], expected[i], 1e-5)) << i;
+    }
+  }
+}
+
 TEST(RowSums, ScansAreAsTheyWere) {
   constexpr std::int64_t kSteps = 200;
   for (const bool with_gradient : {false, true}) {

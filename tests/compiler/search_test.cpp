@@ -355,6 +355,26 @@ TEST(FunctionCosts, PriceChunksOfBatchNorm) {
   EXPECT_GT(chunked(BatchNormForm::kIcf), 0);
 }
 
+TEST(CostTable, GoesOnWhereItCanKeepNothing) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "no folder";
+  write_file(file, "");
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {4}}, "x");
+    return std::vector{exp(x)};
+  });
+  const std::vector<PlanStep> steps = form_steps(function, true);
+  CostTable costs(TimesFile(file / "times.txt", "machine", 2, 100), by_flops);
+  const std::vector<OperandState> states(1);
+  const double seconds = costs.cost(function, steps[0], states).seconds;
+  ::testing::internal::CaptureStderr();
+  costs.keep();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("step times"),
+            std::string::npos);
+  EXPECT_EQ(costs.cost(function, steps[0], states).seconds, seconds);
+}
+
 TEST(CostTable, KeepsWhatItTimedAndIgnoresDamage) {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "steps.txt";

@@ -73,6 +73,24 @@ TEST(Partition, AsLittleCrossesAsTheControlNeeds) {
   EXPECT_NE(text.find("receive from rank 1 [0]"), std::string::npos) << text;
 }
 
+TEST(Partition, ARankMayComputeBeforeAndAfterAnother) {
+  const TensorType row{DType::kF32, {4}};
+  Program program;
+  program.define("main", {row}, [](const Values& v) {
+    const auto in_layer = [](const char* name, const Value& x) {
+      const LayerScope layer(name);
+      return tanh(x);
+    };
+    const Value first = in_layer("a", v[0]);
+    const Value second = in_layer("b", first);
+    return Values{in_layer("a", second) + first};
+  });
+  const auto parts = parts_of(program.build(), "main",
+                              parse_placement("layer:a=0 layer:b=1", 2));
+  EXPECT_EQ(count(parts[0].graph, FlatKind::kRegion), 2);
+  EXPECT_EQ(count(parts[1].graph, FlatKind::kRegion), 1);
+}
+
 TEST(Partition, OneRankRunsTheGraphItself) {
   const auto parts = parts_of(layered_fibonacci(), "fib", {});
   ASSERT_EQ(parts.size(), 1u);

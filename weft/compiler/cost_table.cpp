@@ -68,8 +68,12 @@ double CostTable::seconds(const Function& function, const PlanStep& step,
 
 void CostTable::keep() {
   if (timed_.empty() || file_.file().empty()) return;
-  file_.make_sure_it_can_be_written();
-  file_.add_all(timed_);
+  try {
+    file_.make_sure_it_can_be_written();
+    file_.add_all(timed_);
+  } catch (const Error& error) {
+    fmt::print(stderr, "weft: step times: {}\n", error.what());
+  }
   timed_.clear();
 }
 

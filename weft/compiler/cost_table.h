@@ -43,8 +43,9 @@ class CostTable {
   std::size_t timed() const { return timed_.size(); }
   // What is wrong with the file, or nothing.
   const std::string& complaint() const { return file_.complaint(); }
-  // Writes what was timed to the file, if it has one. Throws as
-  // TimesFile::add_all() does.
+  // Writes what was timed to the file, if it has one. Where it cannot be
+  // written, one line on standard error says so, and who comes later times the
+  // steps again.
   void keep();
 
  private:

@@ -35,14 +35,16 @@ class Groups {
   bool is_op(int id) const { return node(id).kind == FlatKind::kRegion; }
   int rank(int id) const { return draft_.ranks[at(node(id).region)]; }
 
-  // What an op waits for, through other ops. Ops stand after their operands.
+  // What an op waits for, through other ops of its rank: what another rank
+  // computes must come first. Ops stand after their operands.
   void find_sources() {
     sources_.resize(draft_.graph.nodes.size());
     for (int id = 0; id < nodes(); ++id) {
       if (!is_op(id)) continue;
       Sources& sources = sources_[at(id)];
       for (const Endpoint input : node(id).inputs) {
-        if (is_op(input.node)) {
+        if (is_copied(draft_, input.node)) continue;
+        if (is_op(input.node) && rank(input.node) == rank(id)) {
           const Sources& more = sources_[at(input.node)];
           sources.insert(more.begin(), more.end());
           // Arguments of the entry are there from the start; nobody waits for

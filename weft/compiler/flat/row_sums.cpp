@@ -67,16 +67,25 @@ std::vector<std::pair<std::size_t, std::size_t>> changed_tables(
     const Function& region) {
   std::vector<std::pair<std::size_t, std::size_t>> tables;
   const auto& parameters = region.parameters();
-  for (std::size_t i = 0; i < region.results().size(); ++i) {
+  // The table that each result is changed from, or the value that it is.
+  std::vector<ValueId> sources;
+  for (const ValueId result : region.results()) {
     // The table may be seen under another shape, as that of many instances is.
-    const Node* node =
-        maker_of(region, storage_of(region, region.results()[i]));
-    if (node == nullptr || *node->op != known::add_rows) continue;
-    const auto table = std::find(parameters.begin(), parameters.end(),
-                                 storage_of(region, node->inputs[0]));
-    // A table that the region makes itself is its own already.
-    if (table == parameters.end() ||
-        region.type(*table) != region.type(region.results()[i])) {
+    const ValueId stored = storage_of(region, result);
+    const Node* node = maker_of(region, stored);
+    const bool is_changed = node != nullptr && *node->op == known::add_rows;
+    sources.push_back(is_changed ? storage_of(region, node->inputs[0])
+                                 : stored);
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const ValueId result = region.results()[i];
+    const auto table =
+        std::find(parameters.begin(), parameters.end(), sources[i]);
+    // A table that the region makes itself is its own already, and one that
+    // several results come from can be overwritten by none.
+    if (table == parameters.end() || storage_of(region, result) == *table ||
+        region.type(*table) != region.type(result) ||
+        std::count(sources.begin(), sources.end(), sources[i]) != 1) {
       continue;
     }
     tables.emplace_back(table - parameters.begin(), i);

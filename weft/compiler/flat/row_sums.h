@@ -31,7 +31,8 @@ WithTotals add_to_totals(const Function& region,
                          const std::vector<bool>& is_accumulated);
 
 // The parameters that a result is made of by add_rows, perhaps under another
-// shape, with that result: a loop passes a table on and changes some rows.
+// shape, with that result: a loop passes a table on and changes some rows. None
+// is there twice or is a result itself, as its memory can become one result's.
 std::vector<std::pair<std::size_t, std::size_t>> changed_tables(
     const Function& region);
 
