@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/concurrent/sample_graphs.h"
+#include "tests/support/address_limit.h"
 #include "tests/support/errors.h"
 
 #include "weft/concurrent/iterative/certificates.h"
@@ -177,6 +178,18 @@ TEST(Determinism, OfTheKernels) {
   EXPECT_FALSE(independent_set(graph, {.seed = 4}) == set);
 }
 
+TEST(Kernels, RefuseThreadsBelowOne) {
+  const Graph graph(kVertices, random_edges(kVertices, 100, 8));
+  for (const int threads : {0, -1}) {
+    weft::test::expect_error(ErrorCode::kInvalidArgument, {"threads"}, [&] {
+      colouring(graph, {.seed = 3, .threads = threads});
+    });
+    weft::test::expect_error(ErrorCode::kInvalidArgument, {"threads"}, [&] {
+      independent_set(graph, {.seed = 3, .threads = threads});
+    });
+  }
+}
+
 // --- Ends --------------------------------------------------------------------
 
 TEST(RelaxedRun, EndsWithFewerTasksThanThreads) {
@@ -261,6 +274,16 @@ TEST(RelaxedRun, EndsOnAllThreadsWhenOneRunsOutOfMemory) {
   AllBlocked problem;
   FailingQueue queue;
   EXPECT_THROW(run_relaxed(problem, queue, 4), std::bad_alloc);
+}
+
+// Bodies that wait for each other would wait for ever for those that are not
+// there.
+TEST(RunThreads, RunsNothingWhereThereAreTooFewThreads) {
+  const weft::test::AddressLimit limit(std::size_t{64} << 20U);
+  std::atomic<int> begun = 0;
+  weft::test::expect_error(ErrorCode::kExhausted, {"of 1000 threads"},
+                           [&] { run_threads(1000, [&](int) { ++begun; }); });
+  EXPECT_EQ(begun, 0);
 }
 
 TEST(Shuffle, RefusesATargetThatComesLater) {

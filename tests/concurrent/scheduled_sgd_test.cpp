@@ -209,6 +209,22 @@ TEST(Adversaries, AreWorseThanTurns) {
     EXPECT_GT(last_distance(name, options), fair) << name;
 }
 
+TEST_P(EachAdversary, GoesOnUntilADivergingRunIsNoNumber) {
+  for (const int threads : {1, 2, 5}) {
+    for (const double rate : {1.5, 1.9, 30.0}) {
+      const auto run = [&] {
+        on_line(GetParam(), {},
+                {.threads = threads, .iterations = 100'000, .rate = rate});
+      };
+      try {
+        run();  // It need not diverge.
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kNumeric) << error.what();
+      }
+    }
+  }
+}
+
 TEST(Adversaries, SkewMakesThreadsUnequal) {
   const ScheduledRun run =
       on_line("random", {{"skew", 2.0}}, {.threads = 4, .iterations = 4000});

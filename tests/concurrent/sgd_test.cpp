@@ -238,6 +238,14 @@ TEST(Sgd, AGradientThatIsNoNumberEndsAllThreads) {
   }
 }
 
+TEST(Sgd, ASnapshotOfWhatIsNoNumberEnds) {
+  std::vector<double> x{std::numeric_limits<double>::quiet_NaN()};
+  weft::test::expect_error(ErrorCode::kNumeric, {"no number"}, [&] {
+    run_epoch_sgd<double>(Quadratic<double>(1), x,
+                          {.iterations = 1, .snapshot = true});
+  });
+}
+
 TEST(Sgd, WhatAWorkerThrowsIsThrownOnce) {
   std::vector<double> x(2);
   weft::test::expect_error(ErrorCode::kDataLoss, {"broken", "sample 100"}, [&] {

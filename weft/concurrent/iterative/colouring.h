@@ -27,8 +27,8 @@ class Colouring {
     std::size_t most = 0;
     for (Vertex v = 0; v < ranked.vertices(); ++v)
       most = std::max(most, ranked.neighbours(v).size());
-    // Colours 1 … most + 1.
-    taken_.assign(static_cast<std::size_t>(threads),
+    // Colours 1 … most + 1. Fewer than one thread are the run's to refuse.
+    taken_.assign(static_cast<std::size_t>(std::max(threads, 0)),
                   std::vector<Task>(most + 2, kNobody));
   }
 

@@ -23,6 +23,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -233,7 +234,9 @@ class EpochSgd {
     const std::span<Number> again(worker.again.data(), view.size());
     while (!has_stopped()) {
       read(support, again);
-      if (std::equal(again.begin(), again.end(), view.begin())) return;
+      // Their bytes are compared, as what is no number equals nothing.
+      if (std::memcmp(again.data(), view.data(), view.size_bytes()) == 0)
+        return;
       std::copy(again.begin(), again.end(), view.begin());
       ++worker.run.rereads;
     }

@@ -1,7 +1,5 @@
 // Takes the step after which x is furthest from the optimum: gradients that
 // help wait until nothing else can be done.
-#include <limits>
-
 #include "weft/concurrent/sgd/adversary.h"
 
 namespace weft {
@@ -13,13 +11,14 @@ class Greedy final : public Adversary {
  public:
   int pick(const ScheduleState& state) override {
     int best = -1;
-    double most = -std::numeric_limits<double>::infinity();
+    double most = 0;
     for (int i = 0; i < state.size(); ++i) {
       // Among equals they take turns.
       const int thread = (last_ + 1 + i) % state.size();
       if (!state.can_run(thread)) continue;
       const double gained = gain(state, thread);
-      if (gained > most) {
+      // Where x diverges, all of them may gain less than any number, or none.
+      if (best < 0 || gained > most) {
         most = gained;
         best = thread;
       }
