@@ -183,6 +183,22 @@ TEST(Simulator, FlowsShareAFairResource) {
 
 // Whatever comes when, a fair resource does no less than others do, and gives
 // nobody less than a share.
+TEST(Simulator, JobsOfAFlowTakeTurnsAsTheyWereAdded) {
+  Simulator simulator;
+  const auto cpu = simulator.add_resource({});
+  const auto link = simulator.add_resource({.queueing = Queueing::kFair});
+  const auto before = simulator.add_job({.resources = {cpu}, .seconds = 1});
+  std::vector<JobId> messages;
+  for (int i = 0; i < 3; ++i) {
+    messages.push_back(
+        add(simulator, {.resources = {link}, .seconds = 2}, {before}));
+  }
+  simulator.run();
+  EXPECT_EQ(simulator.start_of(messages[0]), 1);
+  EXPECT_EQ(simulator.start_of(messages[1]), 3);
+  EXPECT_EQ(simulator.start_of(messages[2]), 5);
+}
+
 TEST(Simulator, FairResourcesAreNeverIdleAndNeverUnjust) {
   constexpr int kFlows = 4;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

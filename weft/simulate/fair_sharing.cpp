@@ -7,6 +7,16 @@
 
 namespace weft {
 
+// Jobs that become ready at one moment join in the order in which they were
+// added, whoever let them go.
+void Simulator::join_waiting() {
+  // What begins may let others join, which are in the list again then.
+  std::swap(joining_, joined_);
+  std::ranges::sort(joined_, {}, [&](JobId id) { return job_of(id).sequence; });
+  for (const JobId id : joined_) join(*job_of(id).job.resources.begin(), id);
+  joined_.clear();
+}
+
 void Simulator::join(ResourceId id, JobId job) {
   ResourceState& place = of(id);
   const JobState& state = job_of(job);

@@ -58,9 +58,12 @@ void Simulator::settle() {
   // A start may let others start, which appends to both.
   std::size_t held = 0;
   std::size_t dispatched = 0;
-  while (held < unbound_.size() || dispatched < touched_.size()) {
+  while (held < unbound_.size() || !joining_.empty() ||
+         dispatched < touched_.size()) {
     if (held < unbound_.size()) {
       hold(unbound_[held++]);
+    } else if (!joining_.empty()) {
+      join_waiting();
     } else {
       const ResourceId id = touched_[dispatched++];
       of(id).is_touched = false;
@@ -123,7 +126,7 @@ void Simulator::enqueue(JobId id) {
     return;
   }
   if (of(*held.begin()).resource.queueing == Queueing::kFair) {
-    join(*held.begin(), id);
+    joining_.push_back(id);
     return;
   }
   for (const ResourceId resource : held) {

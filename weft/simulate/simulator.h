@@ -276,6 +276,7 @@ class Simulator {
   void release(JobId id);
   void end(JobId id);
   // Jobs come to a fair resource and leave it.
+  void join_waiting();
   void join(ResourceId id, JobId job);
   void depart(ResourceId id);
   void serve(ResourceState& place);
@@ -298,6 +299,8 @@ class Simulator {
   std::vector<JobId> forgotten_;
   std::vector<JobId> fresh_;    // added since the last settle()
   std::vector<JobId> unbound_;  // ready, and need no resource
+  std::vector<JobId> joining_;  // ready for a fair one
+  std::vector<JobId> joined_;
   std::vector<Edge> edges_;
   std::int32_t free_edge_ = kNone;
   std::vector<ResourceState> resources_;

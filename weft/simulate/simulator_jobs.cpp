@@ -99,6 +99,7 @@ void Simulator::clear_jobs() {
   forgotten_.clear();
   fresh_.clear();
   unbound_.clear();
+  joining_.clear();
   edges_.clear();
   free_edge_ = kNone;
   touched_.clear();
