@@ -35,9 +35,10 @@ class ObjectGraph {
     return py::isinstance<nn::Module>(object) || PyDict_Check(object.ptr()) ||
            PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) ||
            // Classes, functions and Python's modules lead to all of the
-           // program.
+           // program; an object that can be called does not.
            (py::hasattr(object, "__dict__") && !PyType_Check(object.ptr()) &&
-            !PyCallable_Check(object.ptr()) && !PyModule_Check(object.ptr())) ||
+            !PyFunction_Check(object.ptr()) && !PyMethod_Check(object.ptr()) &&
+            !PyModule_Check(object.ptr())) ||
            py::hasattr(object, "_checkpoint");
   }
 

@@ -41,17 +41,13 @@ class Updater {
   Updater(const std::string& name, const py::object& variables,
           const py::object& lr, const std::vector<std::string>& wrap,
           const py::kwargs& options)
-      : updater_(
+      : names_(names_of(variables)),
+        updater_(
             wrap_optimizer(make_optimizer(name, options_from(options)), wrap),
             states(variables),
             lr.is_none() ? optimizer_registry().get(name).default_lr
-                         : py::cast<double>(lr)) {
-    if (!py::isinstance<py::dict>(variables)) return;
-    for (const auto& [key, value] :
-         py::reinterpret_borrow<py::dict>(variables)) {
-      names_.push_back(py::cast<std::string>(key));
-    }
-  }
+                         : py::cast<double>(lr),
+            names_) {}
 
   void update(const py::object& gradients) {
     const std::vector<Value> ordered = py::isinstance<py::dict>(gradients)
@@ -100,6 +96,17 @@ class Updater {
     return ordered;
   }
 
+  // They are the keys of a dict; variables in a list have none.
+  static std::vector<std::string> names_of(const py::object& variables) {
+    std::vector<std::string> names;
+    if (!py::isinstance<py::dict>(variables)) return names;
+    for (const auto& [key, value] :
+         py::reinterpret_borrow<py::dict>(variables)) {
+      names.push_back(py::cast<std::string>(key));
+    }
+    return names;
+  }
+
   static std::vector<VariableRef> states(const py::object& variables) {
     std::vector<VariableRef> states;
     for (const py::handle item : in_order(variables)) {
@@ -108,8 +115,8 @@ class Updater {
     return states;
   }
 
-  VariableUpdater updater_;
   std::vector<std::string> names_;  // of the variables, if they had any
+  VariableUpdater updater_;
 };
 
 py::dict slots_of(const py::object& self) {

@@ -40,6 +40,25 @@ TEST(VariableUpdater, MomentumByHand) {
   EXPECT_EQ(updater.slots()[0].variable->tensor().item(), 3);
 }
 
+// As the weights of two layers, which layers know by no other name.
+TEST(VariableUpdater, TellsVariablesOfOneNameApart) {
+  const Variable a(numbers({1}), {.name = "weight"});
+  const Variable b(numbers({1}), {.name = "weight"});
+  const auto names_of_slots = [&](std::vector<std::string> given) {
+    const VariableUpdater updater(make_optimizer("momentum", {}),
+                                  {a.state(), b.state()}, 0.1,
+                                  std::move(given));
+    std::vector<std::string> names;
+    for (const auto& slot : updater.slots()) names.push_back(slot.name);
+    return names;
+  };
+  EXPECT_EQ(names_of_slots({}),
+            (std::vector<std::string>{"0.velocity", "1.velocity"}));
+  EXPECT_EQ(
+      names_of_slots({"in.weight", "out.weight"}),
+      (std::vector<std::string>{"in.weight.velocity", "out.weight.velocity"}));
+}
+
 // Staged, only the rows that are looked up are changed.
 TEST(VariableUpdater, RowsOfATableStagedAsEagerly) {
   const auto table_of = [] {
@@ -106,6 +125,30 @@ TEST(VariableUpdater, WantsAGradientForEachVariable) {
   VariableUpdater updater = updater_of("sgd", x, 0.5);
   expect_error(ErrorCode::kInvalidArgument, {"0 gradients for 1 variables"},
                [&] { updater.update({}); });
+}
+
+TEST(VariableUpdater, MayHaveNothingToChange) {
+  const Tensor nothing = Tensor::zeros({DType::kF32, {0}});
+  for (const OptimizerDef& def : optimizer_registry().all()) {
+    Options options;
+    if (def.name == "yellowfin") {
+      options = {{"closed_loop", true}, {"sparse", true}};
+    }
+    for (const std::size_t count : {0u, 1u}) {
+      const std::vector<VariableRef> variables(count,
+                                               Variable(nothing).state());
+      VariableUpdater updater(make_optimizer(def.name, options), variables,
+                              0.1);
+      updater.update(std::vector<Value>(count, nothing));
+      EXPECT_EQ(updater.step().tensor().item(), 1) << def.name;
+    }
+  }
+}
+
+TEST(VariableUpdater, WantsAValueToKeepACopyOf) {
+  const Variable x(TensorType{DType::kF32, {2}}, {.name = "x"});
+  expect_error(ErrorCode::kInvalidArgument, {"'x' has no value yet"},
+               [&] { updater_of("prodigy", x, 1); });
 }
 
 TEST(VariableUpdater, RefusesAGradientOfAnotherType) {

@@ -300,6 +300,16 @@ TEST(YellowFin, CountsSparseGradientsByTheirShare) {
   EXPECT_NEAR(sparse.most(), dense.most() / 4, 1e-5);
 }
 
+TEST(YellowFin, BeginsWithGradientsThatAreZeroThroughout) {
+  for (const bool sparse : {false, true}) {
+    TunedRun run({{"sparse", sparse}});
+    for (int t = 0; t < 3; ++t) run.step(0, 0.1);
+    EXPECT_EQ(run.parameter(), 1) << sparse;
+    run.step(1, 0.1);
+    EXPECT_LT(run.parameter(), 1) << sparse;
+  }
+}
+
 TEST(YellowFin, DecaysWeightsBeforeItMeasures) {
   TunedRun decayed({{"weight_decay", 0.5}});
   TunedRun plain;

@@ -135,8 +135,35 @@ class Files(unittest.TestCase):
                 again.parameters()[name].tolist(), variable.tolist()
             )
         self.assertEqual(other.step.item(), 1)
+        # Two for each weight and bias of both layers.
+        self.assertEqual(len(optimizer.slots()), 8)
         for name, slot in optimizer.slots().items():
             self.assertEqual(other.slots()[name].tolist(), slot.tolist())
+        # Both go on alike, with variables in a list as well.
+        gradients = {name: g * 0.5 for name, g in gradients.items()}
+        optimizer.update(gradients)
+        other.update(gradients)
+        for name, variable in model.parameters().items():
+            self.assertEqual(
+                again.parameters()[name].tolist(), variable.tolist()
+            )
+
+    def test_checkpoint_of_variables_without_names(self):
+        def make():
+            variables = [weft.Variable([1.0]), weft.Variable([2.0])]
+            return variables, weft.optim.momentum(variables, lr=0.5)
+
+        gradients = [weft.tensor([1.0]), weft.tensor([10.0])]
+        variables, optimizer = make()
+        optimizer.update(gradients)
+        path = self.path("list.safetensors")
+        weft.save(path, variables=variables, optimizer=optimizer)
+        again, other = make()
+        weft.restore(path, variables=again, optimizer=other).require_complete()
+        optimizer.update(gradients)
+        other.update(gradients)
+        self.assertEqual([v.tolist() for v in again],
+                         [v.tolist() for v in variables])
 
     def test_checkpoint_of_plain_objects(self):
         class Program:
@@ -154,6 +181,21 @@ class Files(unittest.TestCase):
         self.assertEqual(program.counts[1]["b"].item(), 2)
         self.assertEqual(restored.unexpected, ["program.extra"])
         self.assertEqual(restored.missing, [])
+
+    def test_checkpoint_of_an_object_that_can_be_called(self):
+        class Line:
+            def __init__(self, slope):
+                self.slope = weft.Variable(slope)
+                self.function = lambda x: x
+
+            def __call__(self, x):
+                return self.function(x) * self.slope
+
+        path = self.path("line.safetensors")
+        weft.save(path, line=Line(3.0))
+        line = Line(0.0)
+        weft.restore(path, line=line).require_complete()
+        self.assertEqual(line(2.0).item(), 6)
 
 
 if __name__ == "__main__":

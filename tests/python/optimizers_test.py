@@ -152,6 +152,10 @@ class Refusals(unittest.TestCase):
         self.assertEqual(p["w"].tolist(), [0, 0])
         self.assertEqual(p["b"].tolist(), [-100, -100])
 
+    def test_no_gradients_are_clipped_to_none(self):
+        for none in ([], {}, ()):
+            self.assertEqual(weft.optim.clip_by_global_norm(none, 1.0), none)
+
     def test_names_want_names(self):
         p = {"w": weft.Variable([1.0]), "b": weft.Variable([0.0])}
         optimizer = weft.optim.sgd(p.values(), lr=1.0)

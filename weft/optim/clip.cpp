@@ -19,6 +19,7 @@ Value global_norm(std::span<const Value> gradients) {
 
 std::vector<Value> clip_by_global_norm(std::span<const Value> gradients,
                                        double max_norm) {
+  if (gradients.empty()) return {};
   const Value norm = global_norm(gradients);
   // The small number keeps gradients of zero from dividing by zero.
   const Value wanted = max_norm / (norm + 1e-6);

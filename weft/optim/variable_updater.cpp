@@ -1,5 +1,7 @@
 #include "weft/optim/variable_updater.h"
 
+#include <set>
+
 #include "weft/graph/context.h"
 #include "weft/graph/variable_type.h"
 #include "weft/ops/arithmetic.h"
@@ -29,6 +31,17 @@ std::string variable_title(const VariableState& variable) {
   return variable.name.empty() ? "a variable" : "'" + variable.name + "'";
 }
 
+// Layers call each of their weights "weight": what is remembered of one would
+// have the name of what is remembered of another.
+std::vector<std::string> names_of(const std::vector<VariableRef>& variables) {
+  std::vector<std::string> names;
+  for (const VariableRef& variable : variables) names.push_back(variable->name);
+  const std::set<std::string_view> different(names.begin(), names.end());
+  if (different.size() == names.size()) return names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::to_string(i);
+  return names;
+}
+
 // The rate and its corrections are f32, which do not mix with other dtypes.
 void check_variable_dtype(const VariableState& variable) {
   if (variable.type.dtype == DType::kF32) return;
@@ -36,6 +49,15 @@ void check_variable_dtype(const VariableState& variable) {
               "{} is {}, and optimizers change f32", variable_title(variable),
               to_string(variable.type.dtype))
       .hint("keep it in f32 and cast what is read from it");
+}
+
+// What begins as a copy of the variable needs something to copy.
+void check_has_value(const VariableState& variable) {
+  if (variable.value.is_defined()) return;
+  throw Error(ErrorCode::kInvalidArgument, "optimizer",
+              "{} has no value yet, of which the optimizer keeps a copy",
+              variable_title(variable))
+      .hint("call model.initialize(seed), or load a checkpoint, before");
 }
 
 void check_gradient(const VariableState& variable, const Value& gradient) {
@@ -49,21 +71,25 @@ void check_gradient(const VariableState& variable, const Value& gradient) {
 }  // namespace
 
 VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
-                                 std::vector<VariableRef> variables, double lr)
+                                 std::vector<VariableRef> variables, double lr,
+                                 std::vector<std::string> names)
     : optimizer_(std::move(optimizer)),
       variables_(std::move(variables)),
+      names_(names.empty() ? names_of(variables_) : std::move(names)),
       // The rate is a variable, so that a compiled step need not be compiled
       // again where it changes.
       learning_rate_(
           statistic(Tensor::scalar(static_cast<float>(lr)), "learning_rate")),
       step_(statistic(Tensor::scalar(0.0), "step")) {
-  for (const VariableRef& variable : variables_) {
-    check_variable_dtype(*variable);
+  WEFT_CHECK(names_.size() == variables_.size());
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const VariableState& variable = *variables_[i];
+    check_variable_dtype(variable);
     std::vector<Variable>& own = slots_.emplace_back();
-    for (const Slot& slot :
-         optimizer_->slots({variable->name, variable->type})) {
-      own.push_back(statistic(initial_slot(slot, variable->value),
-                              variable->name + "." + slot.name));
+    for (const Slot& slot : optimizer_->slots({names_[i], variable.type})) {
+      if (slot.is_copy) check_has_value(variable);
+      own.push_back(statistic(initial_slot(slot, variable.value),
+                              names_[i] + "." + slot.name));
     }
   }
   for (const Slot& slot : optimizer_->shared_slots()) {
@@ -86,7 +112,7 @@ void VariableUpdater::update(std::span<const Value> gradients) {
   // parameters.
   std::vector<ParameterStep> steps;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    steps.push_back({.name = variables_[i]->name,
+    steps.push_back({.name = names_[i],
                      .parameter = context.read(variables_[i]),
                      .gradient = gradients[i],
                      .slots = values_of(slots_[i])});
@@ -110,7 +136,7 @@ std::vector<Variable> VariableUpdater::used() const {
   std::vector<Variable> result;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const VariableRef& own = variables_[i];
-    const auto slot = stand_in(*optimizer_, {own->name, own->type});
+    const auto slot = stand_in(*optimizer_, {names_[i], own->type});
     // A slot that stands in, as an average does, is what the model is used
     // with.
     result.emplace_back(slot ? slots_[i][*slot].state() : own);

@@ -20,10 +20,13 @@ namespace weft {
 class VariableUpdater {
  public:
   // Makes the slots, named "variable.slot", and those that all variables share,
-  // by their names alone. Throws Error(kUnsupported) for a variable that is not
-  // f32.
+  // by their names alone. Variables are called by `names`; without any by their
+  // own, or by their places where these do not tell them apart. Throws
+  // Error(kUnsupported) for a variable that is not f32, and
+  // Error(kInvalidArgument) for one without a value that a slot is to copy.
   VariableUpdater(std::unique_ptr<Optimizer> optimizer,
-                  std::vector<VariableRef> variables, double lr);
+                  std::vector<VariableRef> variables, double lr,
+                  std::vector<std::string> names = {});
 
   // One step, with a gradient for each variable, in order. Throws
   // Error(kInvalidArgument) for another number of gradients, and for one of
@@ -52,6 +55,7 @@ class VariableUpdater {
  private:
   std::shared_ptr<const Optimizer> optimizer_;
   std::vector<VariableRef> variables_;
+  std::vector<std::string> names_;  // of the variables, all different
   Variable learning_rate_;
   Variable step_;
   std::vector<std::vector<Variable>> slots_;  // of each variable

@@ -27,6 +27,7 @@
 // chosen:
 //
 //   momentum <- momentum + gain * (chosen - total)
+#include <algorithm>
 #include <limits>
 
 #include "weft/base/ranges.h"
@@ -96,6 +97,12 @@ class YellowFin : public Optimizer {
 
   void update(std::span<ParameterStep> parameters, std::span<Value> shared,
               const StepTime& time) const override {
+    // Where nothing moves there is nothing to measure.
+    if (std::ranges::all_of(parameters, [](const ParameterStep& step) {
+          return step.parameter.shape().num_elements() == 0;
+        })) {
+      return;
+    }
     const std::vector<Value> before(shared.begin(), shared.end());
     decay_weights(parameters);
     const Sums sums = sum_up(parameters);
@@ -104,11 +111,13 @@ class YellowFin : public Optimizer {
     // what is wrong.
     const Value is_first =
         equal(before[kMeasured], scalar_like(before[kMeasured], 0));
-    // Scales gradients down to a squared norm of at most `times` h_max.
+    // Scales gradients down to a squared norm of at most `times` h_max, where
+    // there is one: before the first, sparse gradients may be 0 throughout.
     const auto clipped = [&](double times) {
-      const Value scale = sqrt(before[kMost] * times / sums.square);
+      const Value& most = before[kMost];
+      const Value scale = sqrt(most * times / sums.square);
       const Value one = scalar_like(scale, 1);
-      return where(is_first, one, minimum(scale, one));
+      return where(equal(most, scalar_like(most, 0)), one, minimum(scale, one));
     };
     // What explodes must not ruin means that remember a thousand steps.
     const Value guarded = guard_ > 0 ? clipped(guard_) : scalar(1, DType::kF64);
