@@ -46,6 +46,15 @@ Entry entry_from(const py::handle& item) {
     throw refused(ErrorCode::kUnsupported, "True and False are no indices");
   }
   entry.tensor = value_from(item);
+  // A list of nothing holds numbers elsewhere, and indices here; ops take
+  // indices of 32 and of 64 bits.
+  const DType dtype = entry.tensor.dtype();
+  const bool is_nothing = py::isinstance<py::list>(item) &&
+                          entry.tensor.shape().num_elements() == 0;
+  if (is_nothing || (weft::is_integer(dtype) && size_of(dtype) < 4)) {
+    entry.tensor =
+        run_op_one("cast", std::vector{entry.tensor}, {{"dtype", DType::kI64}});
+  }
   if (!weft::is_integer(entry.tensor.dtype()) && !entry.is_mask()) {
     throw refused(ErrorCode::kInvalidArgument,
                   "a tensor that indexes holds integers or bools")

@@ -200,6 +200,11 @@ void bind_module(py::module_& module) {
       .def_property_readonly("is_training", &Module::is_training)
       .def_property_readonly("parameter_count", &Module::parameter_count)
       .def("_set_name", &Module::set_name)
+      // It is of the module alone, where train() reaches all below it.
+      .def("_set_training",
+           [](const Module& self, bool is_training) {
+             self.training_mode().set(is_training);
+           })
       .def_property_readonly("name",
                              [](const Module& self) { return self.name(); });
   py::class_<nn::Layer, Module, std::shared_ptr<nn::Layer>>(module, "Layer")

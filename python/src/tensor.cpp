@@ -101,6 +101,12 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) {
   return -1;
 }
 
+// Whether it is -1, also NumPy's, which dim_from() refuses.
+bool is_rest(const py::handle& dim) {
+  return is_dim(dim) && !py::isinstance<SymbolicDim>(dim) &&
+         integer_from(dim) == -1;
+}
+
 // What NumPy calls to, and -1 for what is left.
 Value reshaped(const Value& x, const py::args& dims) {
   // x.reshape(2, 3) and x.reshape((2, 3)) mean the same.
@@ -109,10 +115,7 @@ Value reshaped(const Value& x, const py::args& dims) {
                                : py::handle(dims);
   Shape shape;
   for (const auto dim : given) {
-    // This comes before dim_from(), which refuses any size below 0.
-    const bool is_rest =
-        PyLong_Check(dim.ptr()) != 0 && PyLong_AsLong(dim.ptr()) == -1;
-    shape.push_back(is_rest ? -1 : dim_from(dim));
+    shape.push_back(is_rest(dim) ? -1 : dim_from(dim));
   }
   return weft::reshape(Operand(x, {}), shape);
 }

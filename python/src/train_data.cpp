@@ -1,5 +1,7 @@
 // What weft.train.Data holds, as the data of a training.
 
+#include <limits>
+
 #include "python/src/convert.h"
 #include "python/src/recipes.h"
 
@@ -18,8 +20,15 @@ Error bad_data(std::string reason) {
 Tensor usual_tensor(const py::handle& object) {
   const Value value = value_from(object);
   if (value.dtype() == DType::kF64) return cast(value, DType::kF32).tensor();
-  if (value.dtype() == DType::kI64) return cast(value, DType::kI32).tensor();
-  return value.tensor();
+  if (value.dtype() != DType::kI64) return value.tensor();
+  using Narrow = std::numeric_limits<std::int32_t>;
+  for (const std::int64_t number : value.tensor().span<std::int64_t>()) {
+    // A cast would keep some bits of it, and train on another number.
+    if (number >= Narrow::min() && number <= Narrow::max()) continue;
+    throw bad_data(fmt::format(
+        "{} does not fit i32, which integers of 64 bits become", number));
+  }
+  return cast(value, DType::kI32).tensor();
 }
 
 std::vector<std::string> classes_from(const py::object& classes) {

@@ -6,6 +6,7 @@ of its parameters: so a pickle can be read by another release, as a state dict.
 Functions of C++, as weft.relu, cannot be pickled; nn.Relu() can.
 """
 
+import copy
 import functools
 import weakref
 
@@ -124,35 +125,66 @@ def _set_values(module, values):
 def _layer(make, arguments, keywords, name, is_training, values, more=None):
     layer = make(*arguments, **keywords)
     if more is not None:
-        _set_more(layer, **more)
+        _set_attributes(layer, **more)
     layer._set_name(name)
     layer.train(is_training)
     _set_values(layer, values)
     return layer
 
 
-def _set_more(layer, declared, attributes, own):
+class _Own:
+    """Stands for a parameter that a module or a part of it has made, in the
+    module's attributes: a copy makes its own."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+def _with_parts(value, change):
+    """The value with other parts, also in the containers that modules look into."""
+    if not isinstance(value, (dict, list, tuple)):
+        return change(value)
+    parts = list(value.values() if isinstance(value, dict) else value)
+    changed = [_with_parts(part, change) for part in parts]
+    if all(new is old for new, old in zip(changed, parts)):
+        return value
+    if isinstance(value, tuple):
+        return getattr(value, "_make", type(value))(changed)
+    made = copy.copy(value)
+    for key, part in zip(value if isinstance(value, dict) else range(len(value)),
+                         changed):
+        made[key] = part
+    return made
+
+
+def _attributes(module):
+    # A variable that only attributes hold is another object among these.
+    variables = module.parameters()
+    own = {id(variable): _Own(name) for name, variable in variables.items()}
+    return {name: _with_parts(value, lambda part: own.get(id(part), part))
+            for name, value in module.__dict__.items()}
+
+
+def _set_attributes(module, declared, attributes):
     for name, (arguments, keywords) in declared.items():
-        layer.parameter(name, *arguments, **keywords)
+        module.parameter(name, *arguments, **keywords)
+    # All parts are there before any of their parameters is asked for.
     for name, value in attributes.items():
-        setattr(layer, name, value)
-    variables = layer.parameters()
-    for attribute, name in own.items():
-        setattr(layer, attribute, variables[name])
+        setattr(module, name, value)
+    variables = module.parameters()
+    for name, value in attributes.items():
+        whole = _with_parts(value, lambda part: variables[part.name]
+                            if isinstance(part, _Own) else part)
+        if whole is not value:
+            setattr(module, name, whole)
 
 
 def _more(layer):
     """What a subclass has beside what its layer was made with."""
     if not hasattr(layer, "__dict__"):
         return None
-    names = {id(variable): name for name, variable in layer.parameters().items()}
-    attributes = dict(layer.__dict__)
-    own = {attribute: names[id(value)] for attribute, value in
-           layer.__dict__.items() if id(value) in names}
-    for attribute in own:
-        del attributes[attribute]
-    return {"declared": _declared.get(layer, {}), "attributes": attributes,
-            "own": own}
+    return {"declared": _declared.get(layer, {}),
+            "attributes": _attributes(layer)}
 
 
 def _empty(cls):
@@ -162,17 +194,14 @@ def _empty(cls):
 
 
 def _set_state(self, state):
-    for name, (arguments, keywords) in state["declared"].items():
-        self.parameter(name, *arguments, **keywords)
-    for name, value in state["attributes"].items():
-        setattr(self, name, value)
+    _set_attributes(self, state["declared"], state["attributes"])
     if hasattr(self, "_named_parts"):  # of a Sequential, whose parts are hidden
         for name, part in self._named_parts().items():
             if isinstance(part, Module):
                 part._set_name(name)
     self._set_name(state["name"])
     _set_values(self, state["values"])
-    self.train(state["is_training"])
+    self._set_training(state["is_training"])  # parts have modes of their own
 
 
 def _reduce_module(self, _protocol):
@@ -191,7 +220,7 @@ def _reduce_module(self, _protocol):
                         "are not known")
     declared = _declared.get(self, {})
     return _empty, (type(self),), {
-        "attributes": dict(self.__dict__),
+        "attributes": _attributes(self),
         "declared": declared,
         # Those of parts are in these.
         "values": {name: value for name, value in values.items()

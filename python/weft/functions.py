@@ -152,11 +152,22 @@ def bitwise_not(x):
 invert = bitwise_not
 
 
+def _round_whole(x, unit):
+    # It is done by integers, as fractions have no room for all digits.
+    if unit >= 2**62:
+        return zeros_like(x)
+    wide = x.cast("i64")
+    units = wide // unit
+    rest = wide - units * unit
+    is_up = (rest * 2 > unit) | ((rest * 2 == unit) & (units % 2 == 1))
+    return ((units + is_up) * unit).cast(x.dtype)
+
+
 def round(x, decimals=0):
     """The nearest number of so many decimals; halves go to the even one."""
     x = tensor(x)
-    if decimals >= 0 and x.dtype in (*_SMALL, "i64"):
-        return x  # integers have none
+    if x.dtype in (*_SMALL, "i64"):
+        return _round_whole(x, 10**-decimals) if decimals < 0 else x
     if decimals == 0:
         return ops.round(x)
     scale = 10.0 ** builtins.abs(decimals)
@@ -303,7 +314,7 @@ def split(x, indices_or_sections, axis=0):
             raise InvalidArgument(
                 f"split: {size} elements do not make {sections} equal parts"
             )
-        cuts = range(size // sections, size, size // sections)
+        cuts = [size // sections * part for part in range(1, sections)]
     before = (slice(None),) * axis
     return [
         x[(*before, slice(begin, end))]
@@ -328,8 +339,10 @@ def pad(x, widths, value=0.0):
     or one number for all.
     """
     x = tensor(x)
-    if isinstance(widths, int):
-        widths = (widths, widths)
+    try:
+        widths = (operator.index(widths),) * 2
+    except TypeError:
+        pass
     if not builtins.all(isinstance(each, (tuple, list)) for each in widths):
         widths = [tuple(widths)] * x.ndim
     elif len(widths) == 1:

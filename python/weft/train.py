@@ -33,7 +33,8 @@ def _toml(key, value):
             return other.item()
         raise InvalidArgument(f"settings: {key!r} is of {type(other)}, and no "
                               "value of a recipe")
-    return json.dumps(value, default=plain)
+    # TOML knows no halves of a character, as JSON may write those beyond 16 bits.
+    return json.dumps(value, default=plain, ensure_ascii=False)
 
 
 def _source(recipe):

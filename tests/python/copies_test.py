@@ -87,6 +87,57 @@ class Copies(unittest.TestCase):
                 variable.assign(variable.read() + 1)
             self.assertEqual(model(x).tolist(), before)
 
+    def test_own_parameters_stay_one_with_attributes(self):
+        class Own(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = self.parameter("first", (2,), "normal", 1.0)
+                self.more = {"b": [self.parameter("second", (1,), "normal", 1.0)]}
+
+            def __call__(self, x):
+                return x * self.first.read() + self.more["b"][0].read()
+
+        model = Own()
+        # What has no values yet may be copied, too.
+        self.assertEqual(copy.deepcopy(model).parameter_count, 3)
+        model.initialize(1)
+        other = copy.deepcopy(model)
+        self.assertEqual(other.parameter_count, 3)
+        self.assertIs(other.first, other.parameters()["first"])
+        self.assertIs(other.more["b"][0], other.parameters()["second"])
+        self.assertEqual(other(weft.ones(2)).tolist(),
+                         model(weft.ones(2)).tolist())
+        gradients = weft.grad(lambda: other(weft.ones(2)).sum(), wrt=other)()
+        self.assertEqual(gradients["first"].tolist(), [1, 1])
+        other.first.assign([0.0, 0.0])
+        self.assertNotEqual(model.first.tolist(), [0, 0])
+
+    def test_what_is_one_stays_one(self):
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.out = None
+                self.words = nn.Embedding(5, 3)
+                self.out = self.words.parameters()["weight"]
+
+        model = Tied()
+        model.initialize(1)
+        other = copy.deepcopy(model)
+        self.assertEqual(other.out.tolist(), model.out.tolist())
+        other.out.assign(weft.zeros((5, 3)))
+        self.assertEqual(other.words(weft.tensor([4])).tolist(), [[0, 0, 0]])
+        self.assertNotEqual(model.words(weft.tensor([4])).tolist(), [[0, 0, 0]])
+
+    def test_parts_keep_modes_of_their_own(self):
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm(4))
+        model.initialize(1)
+        model._parts[1].train(False)  # its statistics are frozen
+        for other in copies(model):
+            self.assertEqual(
+                [part.is_training for part in (other, *other._parts)],
+                [True, True, False],
+            )
+
     def test_models_of_the_registry(self):
         model = nn.model("mlp", (5,), classes=3, hidden=[4])
         model.initialize(2)

@@ -48,6 +48,20 @@ class Indices(unittest.TestCase):
             ).all()
         )
 
+    def test_a_list_of_nothing_selects_nothing(self):
+        x = weft.tensor(self.x)
+        for key in ([], (slice(None), []), ([], 1), (..., [])):
+            self.assertEqual(x[key].shape, self.x[key].shape)
+            self.assertEqual(x.at[key].set(7.0).tolist(), self.x.tolist())
+
+    def test_of_any_width(self):
+        for dtype in ("uint8", "int8", "int16", "int32", "int64"):
+            index = np.array([[2, 0], [1, 2]], dtype)
+            for key in (index, index[0, 0], (slice(None), index), (index, 1)):
+                self.assertTrue(
+                    (np.asarray(weft.tensor(self.x)[key]) == self.x[key]).all()
+                )
+
     def test_gradients_go_to_the_rows_that_were_read(self):
         index = weft.tensor([-1, 0, -1])
         gradient = weft.grad(lambda x: weft.take(x, index, axis=0).sum())

@@ -126,6 +126,9 @@ class Operators(unittest.TestCase):
         y = weft.tensor(x)
         self.assertEqual(weft.reshape(y, (3, -1)).shape, (3, 2))
         self.assertEqual(y.reshape(-1).tolist(), x.reshape(-1).tolist())
+        self.assertEqual(y.reshape(np.int64(-1), np.int32(2)).shape, (3, 2))
+        with self.assertRaises(OverflowError):
+            y.reshape(10**30)
         self.assertEqual(y.T.tolist(), x.T.tolist())
         self.assertEqual(
             weft.concatenate([y, y], 1).tolist(),
@@ -141,6 +144,10 @@ class Operators(unittest.TestCase):
         self.assertEqual(
             weft.pad(y, [(1, 0), (0, 2)]).tolist(),
             np.pad(x, [(1, 0), (0, 2)]).tolist(),
+        )
+        self.assertEqual(weft.pad(y, np.int64(1)).shape, (4, 5))
+        self.assertEqual(
+            [part.shape for part in weft.split(y[:0], 3)], [(0, 3)] * 3
         )
         self.assertEqual(
             weft.where(y > 2, y, 0).tolist(), np.where(x > 2, x, 0).tolist()
@@ -219,6 +226,17 @@ class Operators(unittest.TestCase):
         self.assertEqual(weft.tensor([1.5]).round().tolist(), [2])
         self.assertTrue((weft.tensor([1, 2]) > 0).all())
         self.assertFalse(weft.tensor([0, 0]).any())
+
+    def test_whole_numbers_are_rounded_by_integers(self):
+        x = np.array([123456789, -123456784, 25, 35, -25, 4, 0, 2**60 + 5])
+        for decimals in (-1, -2, -8, -30):
+            expected = [int(round(int(n), decimals)) for n in x]
+            found = weft.round(weft.tensor(x), decimals)
+            self.assertEqual((found.dtype, found.tolist()), ("i64", expected))
+        self.assertEqual(
+            weft.round(weft.tensor([14, 15, 25], "u8"), -1).tolist(),
+            [10, 20, 20],
+        )
 
     def test_sums_of_small_integers_do_not_overflow(self):
         rng = np.random.default_rng(4)

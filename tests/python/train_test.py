@@ -326,6 +326,19 @@ class ObjectsTest(unittest.TestCase):
         alone = self.train(weft.train.Data(train=spirals(512, 1)), "alone")
         self.assertGreater(alone.test["accuracy"], 0.8)
 
+    def test_integers_that_do_not_fit_are_refused(self):
+        points = spirals(64, 1)
+        points["side"] = points["side"] + 2**32
+        model = Classifier()
+        with self.assertRaisesRegex(weft.Error, "4294967296 does not fit i32"):
+            weft.train.Step(model=model, data=weft.train.Data(points),
+                            optimizer=weft.optim.sgd(model.parameters()))
+
+    def test_settings_may_hold_any_character(self):
+        self.train(weft.train.Data(spirals(64, 1)), "läufe \U0001F600",
+                   **{"train.max_steps": 1})
+        self.assertTrue((self.folder / "läufe \U0001F600").is_dir())
+
     def test_batches_of_python_are_learned_from(self):
         made = Batches(1)
         data = weft.train.Data(train=made, test=Batches(2), classes=2)
