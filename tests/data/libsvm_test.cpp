@@ -53,6 +53,13 @@ TEST(Libsvm, NamesTheLineThatIsNoExample) {
   expect_refused("# nothing\n\n", {"no example"});
 }
 
+TEST(Libsvm, WhatNoFloatIsNearerThanZeroIsZero) {
+  const auto rows = parse_libsvm("1e-50 1:-1e-60 2:1e-40 3:+2e-300\n", "text");
+  EXPECT_EQ(rows.targets, (std::vector<float>{0}));
+  EXPECT_EQ(rows.columns, (HugeVector<std::uint32_t>{1}));
+  EXPECT_EQ(rows.values, (HugeVector<float>{1e-40F}));
+}
+
 TEST(Libsvm, TwoClassesAreSigns) {
   auto rows = parse_libsvm("2 1:1\n1 1:1\n2 1:1\n", "text");
   make_binary(rows, "text");

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
+
 #include "weft/base/philox.h"
 #include "weft/nn/init.h"
 #include "weft/nn/model.h"
@@ -95,6 +97,12 @@ TEST(Module, EachElementStartsAsItsWordSays) {
         normal_from(random.word(pair), random.word(pair + 1))[i % 2] * 0.3F)
         << i;
   }
+}
+
+TEST(Module, RefusesSidesBelowZero) {
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"'weight'", "a side of -1 elements"},
+                     [] { nn::Linear(-1, 3); });
 }
 
 TEST(Module, SaysThatItHasNoValuesYet) {

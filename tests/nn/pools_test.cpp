@@ -1,6 +1,7 @@
 // Pooling layers by hand.
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
 #include "tests/support/values.h"
 
 #include "weft/base/error.h"
@@ -65,6 +66,11 @@ TEST(AdaptiveAvgPool2d, SharesTheImageOut) {
     const Dim count = (end[row] - begin[row]) * (end[column] - begin[column]);
     EXPECT_NEAR(y.item(i), sum / static_cast<double>(count), 1e-6);
   }
+}
+
+TEST(AdaptiveAvgPool2d, WantsAWindow) {
+  test::expect_error(ErrorCode::kInvalidArgument, {"0 windows"},
+                     [] { nn::AdaptiveAvgPool2d(0); });
 }
 
 TEST(AdaptiveAvgPool2d, RepeatsPixelsOfASmallImage) {

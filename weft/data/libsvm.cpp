@@ -34,6 +34,14 @@ class LineReader {
     at_ = after;
     return true;
   }
+  // What is nearer to 0 than any float is 0.
+  bool take(float& number) {
+    if (take<float>(number)) return true;
+    double wide = 0;
+    if (!take<double>(wide) || std::abs(wide) > 1) return false;
+    number = 0;
+    return true;
+  }
   bool take(char c) {
     if (at_ == end_ || *at_ != c) return false;
     ++at_;

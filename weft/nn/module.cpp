@@ -1,5 +1,7 @@
 #include "weft/nn/module.h"
 
+#include <algorithm>
+
 #include "weft/base/error.h"
 #include "weft/base/wildcard.h"
 #include "weft/nn/view.h"
@@ -8,6 +10,12 @@ namespace weft::nn {
 
 ParameterRef Module::parameter(std::string name, const Shape& shape, Init init,
                                Role role) {
+  // What is below 0 would be taken for a symbol.
+  if (std::ranges::any_of(shape, [](Dim dim) { return dim < 0; })) {
+    throw Error(ErrorCode::kInvalidArgument, "parameter",
+                "'{}' would have a side of {} elements", name,
+                std::ranges::min(shape.dims()));
+  }
   // Parameters are f32 whatever the precision of the layers: small updates
   // would be lost in bf16.
   Variable variable(TensorType{DType::kF32, shape},

@@ -94,6 +94,12 @@ Value AvgPool2d::forward(const Value& x) {
   return avg_pool(x, pool_options(x, window_, options_), counts_padding_);
 }
 
+AdaptiveAvgPool2d::AdaptiveAvgPool2d(std::int64_t size) : size_(size) {
+  if (size >= 1) return;
+  throw Error(ErrorCode::kInvalidArgument, "adaptive_avg_pool",
+              "{} windows of a side are none", size);
+}
+
 Value AdaptiveAvgPool2d::forward(const Value& x) {
   require_known_image("adaptive_avg_pool", x);
   const Shape shape = x.shape();

@@ -51,7 +51,8 @@ class AvgPool2d : public Layer {
 // to (i + 1)/size, rounded up. Of sizes that are known.
 class AdaptiveAvgPool2d : public Layer {
  public:
-  explicit AdaptiveAvgPool2d(std::int64_t size) : size_(size) {}
+  // Throws Error(kInvalidArgument) for less than one window.
+  explicit AdaptiveAvgPool2d(std::int64_t size);
 
  protected:
   Value forward(const Value& x) override;
