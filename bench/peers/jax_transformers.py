@@ -35,12 +35,13 @@ def layer_norm(weights: Weights, name: str, x):
             * weights[f"{name}.weight"] + weights[f"{name}.bias"])
 
 
-def attention(weights: Weights, name: str, x, is_causal: bool):
+def attention(weights: Weights, name: str, x, is_causal: bool, mask):
     batch, length, _ = x.shape
     parts = linear(weights, f"{name}.qkv", x).reshape(
         batch, length, 3, HEADS, WIDTH // HEADS)
     mixed = jax.nn.dot_product_attention(
-        parts[:, :, 0], parts[:, :, 1], parts[:, :, 2], is_causal=is_causal)
+        parts[:, :, 0], parts[:, :, 1], parts[:, :, 2], mask=mask,
+        is_causal=is_causal)
     return linear(weights, f"{name}.attention.out", mixed.reshape(x.shape))
 
 
@@ -49,18 +50,18 @@ def dense(weights: Weights, name: str, x):
     return linear(weights, f"{name}.down", up)
 
 
-def through(weights: Weights, x, is_causal: bool):
+def through(weights: Weights, x, is_causal: bool, mask=None):
     """GPT-2 normalises what goes into each half, BERT what comes out."""
     for layer in range(LAYERS):
         name = f"layers.{layer}"
         first, second = f"{name}.norm1", f"{name}.norm2"
         if is_causal:
             x = x + attention(weights, name, layer_norm(weights, first, x),
-                              True)
+                              True, mask)
             x = x + dense(weights, name, layer_norm(weights, second, x))
         else:
             x = layer_norm(weights, first,
-                           x + attention(weights, name, x, False))
+                           x + attention(weights, name, x, False, mask))
             x = layer_norm(weights, second, x + dense(weights, name, x))
     return x
 
@@ -73,7 +74,9 @@ def embedded(weights: Weights, tokens):
 def bert(weights: Weights, tokens, state):
     """Tokens [batch, length] to logits [batch, classes]."""
     x = layer_norm(weights, "norm", embedded(weights, tokens))
-    x = through(weights, x, is_causal=False)
+    # Token 0 is padding, but for the first, which stands for the text.
+    seen = (tokens != 0).at[:, 0].set(True)
+    x = through(weights, x, is_causal=False, mask=seen[:, None, None, :])
     pooled = jnp.tanh(linear(weights, "pooler", x[:, 0]))
     return linear(weights, "classifier", pooled), state, {}
 

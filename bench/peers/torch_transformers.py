@@ -22,23 +22,23 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(WIDTH)
         self.causal = causal
 
-    def attention(self, x: Tensor) -> Tensor:
+    def attention(self, x: Tensor, mask: Tensor | None) -> Tensor:
         batch, length, _ = x.shape
         parts = self.qkv(x).view(batch, length, 3, HEADS, WIDTH // HEADS)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(query, key, value,
+        mixed = F.scaled_dot_product_attention(query, key, value, mask,
                                                is_causal=self.causal)
         return self.out(mixed.transpose(1, 2).reshape(x.shape))
 
     def dense(self, x: Tensor) -> Tensor:
         return self.down(F.gelu(self.up(x)))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """GPT-2 normalises what goes into each half, BERT what comes out."""
         if self.causal:
-            x = x + self.attention(self.norm1(x))
+            x = x + self.attention(self.norm1(x), mask)
             return x + self.dense(self.norm2(x))
-        x = self.norm1(x + self.attention(x))
+        x = self.norm1(x + self.attention(x, mask))
         return self.norm2(x + self.dense(x))
 
 
@@ -53,9 +53,9 @@ class Transformer(nn.Module):
     def embedded(self, tokens: Tensor) -> Tensor:
         return self.words(tokens) + self.positions
 
-    def through(self, x: Tensor) -> Tensor:
+    def through(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         for layer in self.layers:
-            x = layer(x)
+            x = layer(x, mask)
         return x
 
 
@@ -69,7 +69,11 @@ class Bert(Transformer):
         self.classifier = nn.Linear(WIDTH, model.classes)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        x = self.through(self.norm(self.embedded(tokens)))
+        # Token 0 is padding, but for the first, which stands for the text.
+        seen = tokens != 0
+        seen[:, 0] = True
+        x = self.through(self.norm(self.embedded(tokens)),
+                         seen[:, None, None, :])
         return self.classifier(torch.tanh(self.pooler(x[:, 0])))
 
 

@@ -116,6 +116,22 @@ TEST(Gpt, SeesNoTokenThatIsStillToCome) {
   EXPECT_NE(a.data<float>()[30], b.data<float>()[30]);
 }
 
+TEST(Bert, LooksAtNoPadding) {
+  const auto logits = [](const Tensor& tokens) {
+    const auto model = small(
+        "bert", {.example = {tokens.shape()[1]}, .classes = 2, .words = 10});
+    return dynamic_cast<nn::Layer&>(*model)(tokens).tensor();
+  };
+  // A text of its own length, and one beside longer ones.
+  const Tensor whole = logits(Tensor::of<std::int32_t>({1, 3}, {1, 2, 3}));
+  const Tensor padded = logits(Tensor::of<std::int32_t>(
+      {3, 5}, {1, 2, 3, 0, 0, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0}));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_NEAR(padded.data<float>()[i], whole.data<float>()[i], 1e-6);
+  for (int i = 0; i < 6; ++i)
+    EXPECT_TRUE(std::isfinite(padded.data<float>()[i]));
+}
+
 TEST(Bert, ItsFirstTokenSeesAll) {
   const auto model = small("bert", {.example = {4}, .classes = 2, .words = 10});
   const auto logit = [&](std::int32_t last) {
