@@ -4,6 +4,7 @@ whole quantized layer: product, scales, bias, relu, the next layer's integers.""
 from functools import partial
 
 from lib.bench import Bar, Bench, Setting
+from lib.machine import has
 from lib.measure import race
 from lib.worker import Worker
 
@@ -34,13 +35,19 @@ def bench(where: Setting, form: str, dtype: str, cap: str = "",
           by_sums: bool = False) -> Bench:
     name = f"{FORMS[form][0]}: {dtype} × i8 over f32"
     name += " by as many multiplications" if by_sums else ""
-    least = None if cap or form == "row" else LEAST
+    least = LEAST if is_fast(form, cap) else None
     bar = Bar(name + (f" on {cap}" if cap else ""), "op/s", least)
     settings = [f"WEFT_CPU={cap}"] if cap else []
     # A choice by rank convolves by sums of all products.
     of_f32 = [*settings, "WEFT_KERNELS=ranked"] if by_sums else settings
     return Bench((bar,), partial(race_dtypes, where, form, dtype, settings,
                                  of_f32, bar), cap or None)
+
+
+def is_fast(form: str, cap: str) -> bool:
+    """Whether instructions multiply bytes and add the products up; a product of
+    one row waits for memory."""
+    return form != "row" and not cap and (has("avx512_vnni") or has("avx_vnni"))
 
 
 def race_dtypes(where: Setting, form: str, dtype: str, settings: list[str],
