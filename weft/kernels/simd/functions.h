@@ -101,6 +101,13 @@ inline Vector times_power_of_two(Vector y, Vector n) {
 // before the limits are reached; NaN passes Min and Max as their second
 // operand.
 inline Vector exp(Vector x) {
+#if HWY_TARGET != HWY_AVX3
+  // Where no result is subnormal or too large, half of the steps do.
+  if (hn::AllTrue(Floats(), hn::Le(hn::Abs(x), broadcast(87.f)))) {
+    const ReducedExponent reduced = reduce_exponent(x);
+    return hn::Mul(exp_of_rest(reduced.r), power_of_two(reduced));
+  }
+#endif
   const Vector bounded =
       hn::Max(broadcast(-104.f), hn::Min(broadcast(89.f), x));
   const ReducedExponent reduced = reduce_exponent(bounded);
@@ -253,18 +260,23 @@ V tanh(V x) {
   return hn::Tanh(hn::DFromV<V>(), x);
 }
 
-// In f32, as -e / (2 + e) of e = exp(-2 |x|) - 1, which keeps its digits near 0
-// as its 1 is subtracted from 2^n alone. Beyond 10 the result is 1.
+// In f32, as e / (2 - e) of e = 1 - exp(-2 |x|), which keeps its digits near 0
+// as 2^n alone is subtracted from its 1. Beyond 10 the result is 1.
 inline Vector tanh(Vector x) {
   const Vector bounded = hn::Min(broadcast(10.f), hn::Abs(x));
-  const ReducedExponent reduced =
-      reduce_exponent(hn::Mul(broadcast(-2.f), bounded));
-  const Vector r = reduced.r;
+  // -2 |x| = n log(2) + r, where log(2) in one part will do: what it lacks
+  // counts n times, and e^r - 1 counts 2^n times, n being at most 0.
+  const Vector rounder = broadcast(kExponentRounder);
+  const Vector rounded =
+      hn::MulAdd(bounded, broadcast(-0x1.715476p1f), rounder);
+  const Vector n = hn::Sub(rounded, rounder);
+  const Vector half = hn::MulAdd(n, broadcast(0x1.62e430p-2f), bounded);
+  const Vector r = hn::Mul(broadcast(-2.f), half);
   const Vector rest = hn::MulAdd(hn::Mul(exp_tail(r), r), r, r);  // e^r - 1
-  const Vector power = power_of_two(reduced);
-  const Vector e = hn::MulAdd(rest, power, hn::Sub(power, broadcast(1.f)));
-  const Vector y = hn::Div(e, hn::Sub(broadcast(-2.f), e));
-  return hn::CopySign(y, x);
+  const Vector power = power_of_two({rounded, n, r});
+  const Vector e = hn::NegMulAdd(rest, power, hn::Sub(broadcast(1.f), power));
+  const Vector y = hn::Div(e, hn::Sub(broadcast(2.f), e));
+  return hn::CopySignToAbs(y, x);
 }
 
 // exp(-x) may be infinite; its reciprocal is then 0.
