@@ -12,7 +12,6 @@
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/cpu/row_sums.h"
-#include "weft/kernels/simd/streaming.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/ops/support/axes.h"
 
@@ -67,8 +66,7 @@ class AxisKernel : public PreparedKernel {
       : cut_(call.input(0).shape, resolved_axis(call.attributes.integer("axis"),
                                                 call.input(0).shape.rank())),
         size_(static_cast<std::size_t>(cut_.size)),
-        stride_(static_cast<std::size_t>(cut_.inner)),
-        is_large_(2 * call.input(0).bytes() >= least_streamed_bytes()) {}
+        stride_(static_cast<std::size_t>(cut_.inner)) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
     const T* x = static_cast<const T*>(buffers.inputs[0]);
@@ -86,10 +84,8 @@ class AxisKernel : public PreparedKernel {
                   std::min(kColumns, rows - row));
       });
     } else {
-      // A result that overwrites its operand finds its lines in the cache.
-      const bool streams = is_large_ && size_ <= kStreamed && x != y;
       in_blocks(1, 1, [&](std::size_t row, std::size_t) {
-        run_row(x + row * size_, y + row * size_, streams);
+        Function::row(x + row * size_, y + row * size_, size_);
       });
     }
   }
@@ -112,16 +108,7 @@ class AxisKernel : public PreparedKernel {
                         i < static_cast<std::size_t>(end); ++i) {
                      body(i / blocks, i % blocks * most);
                    }
-                   if (is_large_) finish_streaming();
                  });
-  }
-
-  // A row that goes past the caches is whole before it goes.
-  void run_row(const T* x, T* y, bool streams) const {
-    if (!streams) return Function::row(x, y, size_);
-    alignas(64) std::array<T, kStreamed> whole;
-    Function::row(x, whole.data(), size_);
-    stream_bytes(whole.data(), y, size_ * sizeof(T));
   }
 
   void run_columns(const T* x, T* y, std::size_t stride,
@@ -150,13 +137,9 @@ class AxisKernel : public PreparedKernel {
     turned.put(y, rows, size_);
   }
 
-  // Rows of so many elements at most, which take half of a first-level cache.
-  static constexpr std::size_t kStreamed = 4096;
-
   AxisCut cut_;
   std::size_t size_;
   std::size_t stride_;
-  bool is_large_;
 };
 
 // Not exp(v - log sum exp): beside a large element, rounding would take what
