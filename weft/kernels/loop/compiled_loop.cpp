@@ -64,19 +64,13 @@ bool CompiledLoop::compile_pieces(const std::vector<LoopPiece>& pieces,
                                   LoopStores stores, std::size_t& failed) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece piece;
-    // What crosses is read again soon: the caches keep it, and what the same
-    // piece stores beside it.
-    const bool crosses = std::ranges::any_of(
-        pieces[i].outputs, [](int output) { return output < 0; });
-    const LoopStores own = crosses ? LoopStores::kCached : stores;
     if (pieces[i].is_call) {
       const auto& instruction = pieces[i].program.instructions.front();
       piece.function = instruction.function;
-      piece.streams = own == LoopStores::kStreamed;
       piece.parameters = instruction.parameters;
       piece.operands = instruction.operands;
     } else {
-      piece.code = code_of(pieces[i], inputs, own);
+      piece.code = code_of(pieces[i], inputs, stores);
       if (piece.code == nullptr) {
         failed = i;
         return false;
@@ -140,7 +134,7 @@ void CompiledLoop::run(void* const* pointers,
       piece.code->run(own.data(), size);
       continue;
     }
-    Tile tile{{}, nullptr, size, piece.parameters, piece.streams};
+    Tile tile{{}, nullptr, size, piece.parameters};
     // A function may be given one value twice, which is one input of the piece.
     for (std::size_t i = 0; i < piece.operands.size(); ++i) {
       tile.x[i] = own[static_cast<std::size_t>(piece.operands[i])];

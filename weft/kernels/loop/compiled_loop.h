@@ -40,7 +40,6 @@ class CompiledLoop {
   struct Piece {
     std::unique_ptr<LoopCode> code;  // null: a call
     TileFunction function = nullptr;
-    bool streams = false;  // the function's result
     std::array<double, 2> parameters{};
     std::vector<int> operands;  // of the function, among the piece's inputs
     std::vector<std::size_t> pointers;  // of run()'s, inputs first

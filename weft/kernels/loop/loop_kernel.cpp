@@ -69,8 +69,6 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
     buffers_ += static_cast<int>(code_->crossing_buffers());
   } else {
     assign_result_buffers();
-    streams_itself_ =
-        is_streamed_ && has_whole_lines() && are_written_by_functions();
   }
   if (buffers_ == 0 && !is_staged() && !has_sum()) cut_rows(kUnbufferedTile);
   if (is_staged()) {
@@ -143,7 +141,7 @@ void LoopKernel::generate_code() {
                       operand.access == Access::kRow});
   }
   code_ = CompiledLoop::compile(program_, inputs);
-  if (code_ && is_streamed_ && has_whole_lines()) {
+  if (code_ && can_stream_itself()) {
     streaming_code_ =
         CompiledLoop::compile(program_, inputs, LoopStores::kStreamed);
   }
@@ -154,17 +152,16 @@ void LoopKernel::generate_code() {
     code_.reset();
     streaming_code_.reset();
   }
-  streams_itself_ = streaming_code_.has_value();
   if (code_) return;
   for (Operand& operand : operands_) {
     if (operand.access == Access::kRow) operand.access = Access::kStrided;
   }
 }
 
-// Whether results can be stored past the caches as they are computed, whole
-// lines at once: those of other dtypes fill a part of a line, and so may rows
-// that do not begin with one.
-bool LoopKernel::has_whole_lines() const {
+// Whether code can store results past the caches itself, whole lines at once:
+// what crosses between pieces is read again soon, results of other dtypes fill
+// a part of a line, and so may rows that do not begin with one.
+bool LoopKernel::can_stream_itself() const {
   constexpr Dim kLineNumbers = 64 / sizeof(float);
   const bool has_rows =
       std::ranges::any_of(operands_, [](const Operand& operand) {
@@ -172,25 +169,10 @@ bool LoopKernel::has_whole_lines() const {
                operand.access != Access::kConstant;
       });
   if (has_rows && program_.shape.back() % kLineNumbers != 0) return false;
-  return std::ranges::all_of(program_.outputs, [](const auto& output) {
-    return output.type.dtype == DType::kF32;
-  });
-}
-
-// Whether functions of f32, which can stream, make all results, none of which
-// is copied from elsewhere or read again.
-bool LoopKernel::are_written_by_functions() const {
-  const auto is_result = [&](int number) {
-    const auto index = static_cast<std::size_t>(number);
-    return index >= operands_.size() &&
-           results_[index - operands_.size()].output >= 0;
-  };
-  for (const auto& instruction : program_.instructions) {
-    if (std::ranges::any_of(instruction.operands, is_result)) return false;
-  }
-  const auto written = std::ranges::count_if(
-      results_, [](const Result& result) { return result.output >= 0; });
-  return own_ == DType::kF32 && written == std::ssize(program_.outputs);
+  return is_streamed_ && code_->crossing_buffers() == 0 &&
+         std::ranges::all_of(program_.outputs, [](const auto& output) {
+           return output.type.dtype == DType::kF32;
+         });
 }
 
 // Tiles that lie within a row begin anywhere but at multiples of a period of

@@ -128,13 +128,11 @@ class LoopKernel : public PreparedKernel {
   void prepare_patterns(Worker& worker) const noexcept;
   bool is_direct(const Operand& operand) const;
   bool is_one_run(const Operand& operand) const;
-  bool has_whole_lines() const;
-  bool are_written_by_functions() const;
+  bool can_stream_itself() const;
   // Whether streamed results go through buffers.
-  bool is_staged() const { return is_streamed_ && !streams_itself_; }
+  bool is_staged() const { return is_streamed_ && !streaming_code_; }
   bool may_stream(const KernelBuffers& buffers) const noexcept;
-  bool streams_whole_lines(const Worker& worker,
-                           std::int64_t start) const noexcept;
+  bool are_whole_lines(const void* const* outputs) const noexcept;
   void prefetch(const Worker& worker, std::int64_t start) const noexcept;
   void run_tile(Worker& worker, std::int64_t start,
                 std::int64_t size) const noexcept;
@@ -184,10 +182,9 @@ class LoopKernel : public PreparedKernel {
   std::int64_t workers_ = 0;
   int buffers_ = 0;
   int first_crossing_ = 0;  // buffer, of those between pieces of code
-  // Tiles of results that nothing streams as it computes them lie in buffers,
+  // Where code does not stream them itself, tiles of results lie in buffers,
   // one for each output from first_streamed_ on, before they are streamed.
   bool is_streamed_ = false;
-  bool streams_itself_ = false;
   int first_streamed_ = 0;
   std::size_t worker_numbers_ = 0;
   std::size_t scratch_bytes_ = 0;

@@ -280,6 +280,7 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
   }
   // Pointers stand in the order of the program: operands, outputs, then buffers
   // that pieces of code share.
+  const std::size_t outputs = count;
   auto sum = sums_.begin();
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     const auto& output = program_.outputs[j];
@@ -294,21 +295,18 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
     pointers[count++] =
         worker.tile_buffer(first_crossing_ + static_cast<int>(i));
   }
-  const CompiledLoop& code =
-      streams_whole_lines(worker, start) ? *streaming_code_ : *code_;
+  // A tile of a row of odd length may begin anywhere in a line.
+  const bool streams = worker.streams && streaming_code_ &&
+                       are_whole_lines(pointers.data() + outputs);
+  const CompiledLoop& code = streams ? *streaming_code_ : *code_;
   code.run(pointers.data(), size);
 }
 
-// Whether the results of a tile are streamed as they are computed: memory that
-// others own, and a tile of a row, may begin anywhere in a line.
-bool LoopKernel::streams_whole_lines(const Worker& worker,
-                                     std::int64_t start) const noexcept {
-  if (!worker.streams || !streams_itself_) return false;
-  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
-    const void* output = target_of(worker, j, start);
-    if (reinterpret_cast<std::uintptr_t>(output) % 64 != 0) return false;
-  }
-  return true;
+bool LoopKernel::are_whole_lines(const void* const* outputs) const noexcept {
+  return std::all_of(
+      outputs, outputs + program_.outputs.size(), [](const void* output) {
+        return reinterpret_cast<std::uintptr_t>(output) % 64 == 0;
+      });
 }
 
 void LoopKernel::run_functions(Worker& worker, std::int64_t start,
@@ -329,14 +327,9 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
     return target_of(worker, static_cast<std::size_t>(result.output), start);
   };
 
-  const bool streams = streams_whole_lines(worker, start);
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
     const auto& instruction = program_.instructions[i];
-    Tile tile{{},
-              nullptr,
-              size,
-              instruction.parameters,
-              streams && results_[i].output >= 0};
+    Tile tile{{}, nullptr, size, instruction.parameters};
     for (std::size_t n = 0; n < instruction.operands.size(); ++n) {
       tile.x[n] = find(instruction.operands[n]);
     }

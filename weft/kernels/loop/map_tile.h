@@ -30,20 +30,14 @@ void map_tile(const Tile& tile, F f) noexcept {
     return hn::LoadU(d, operand<T>(tile, n) + i);
   };
   auto* y = static_cast<T*>(tile.y);
-  const auto store = [&](auto result, std::int64_t i) {
-    if (tile.streams)
-      hn::Stream(result, d, y + i);
-    else
-      hn::StoreU(result, d, y + i);
-  };
   std::int64_t i = 0;
   for (; i + step <= tile.size; i += step) {
     if constexpr (kArity == 1) {
-      store(f(load(0, i)), i);
+      hn::StoreU(f(load(0, i)), d, y + i);
     } else if constexpr (kArity == 2) {
-      store(f(load(0, i), load(1, i)), i);
+      hn::StoreU(f(load(0, i), load(1, i)), d, y + i);
     } else {
-      store(f(load(0, i), load(1, i), load(2, i)), i);
+      hn::StoreU(f(load(0, i), load(1, i), load(2, i)), d, y + i);
     }
   }
   if (i == tile.size) return;

@@ -54,9 +54,6 @@ struct Tile {
   void* y;                       // result; may be one of the operands
   std::int64_t size;
   std::array<double, 2> parameters;
-  // Functions of f32 store the result past the caches (simd/streaming.h); y
-  // then begins a line.
-  bool streams = false;
 };
 
 using TileFunction = void (*)(const Tile&) noexcept;
