@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "weft/base/error.h"
-#include "weft/train/recipe/recipe.h"
 #include "weft/train/run_record.h"
 
 namespace weft {
