@@ -21,6 +21,24 @@ TEST(Shape, CountsElementsAndStrides) {
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}), Error);
 }
 
+// Products that wrapped around would pass for small tensors.
+TEST(Shape, RefusesMoreElementsThanCanBeCounted) {
+  const Dim half = Dim{1} << 32;
+  EXPECT_EQ((Shape{1 << 28, 1 << 28}.num_elements()), Dim{1} << 56);
+  for (const Shape& shape :
+       {Shape{half, half}, Shape{half, half, half}, Shape{half, half - 1},
+        Shape{(Dim{1} << 56) + 1}, Shape{Dim{1} << 62, 4, 7}}) {
+    try {
+      shape.num_elements();
+      ADD_FAILURE() << "no error for " << to_string(shape);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kExhausted);
+    }
+  }
+  EXPECT_EQ((Shape{half, half, 0}.num_elements()), 0);
+  EXPECT_EQ((Shape{0, half, half, half}.num_elements()), 0);
+}
+
 TEST(Allocator, ABlockIsUniqueUntilItIsShared) {
   BlockRef block = allocate(100);
   EXPECT_TRUE(block.is_unique());

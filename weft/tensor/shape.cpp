@@ -1,6 +1,7 @@
 #include "weft/tensor/shape.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace weft {
 
@@ -29,10 +30,19 @@ bool Shape::operator==(const Shape& other) const {
 }
 
 std::int64_t product(std::span<const Dim> dims) {
+  // Below this, bytes and bits of the elements are counted by an int64 too.
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
   std::int64_t result = 1;
+  bool is_too_large = false;
   for (const Dim dim : dims) {
     WEFT_CHECK(dim >= 0, "a symbolic dim has no size yet");
-    result *= dim;
+    if (dim == 0) return 0;
+    is_too_large |= __builtin_mul_overflow(result, dim, &result);
+  }
+  if (is_too_large || result > kMost) {
+    throw Error(ErrorCode::kExhausted, "shape",
+                "[{}] has more than 2^56 elements, which no memory holds",
+                fmt::join(dims, ", "));
   }
   return result;
 }
@@ -40,10 +50,11 @@ std::int64_t product(std::span<const Dim> dims) {
 std::array<std::int64_t, Shape::kMaxRank> row_major_strides(
     const Shape& shape) {
   std::array<std::int64_t, Shape::kMaxRank> strides{};
-  std::int64_t stride = 1;
+  // Where a dim is 0, the others may be anything, and their product too large.
+  std::uint64_t stride = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    strides[static_cast<std::size_t>(axis)] = stride;
-    stride *= shape[axis];
+    strides[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(shape[axis]);
   }
   return strides;
 }

@@ -55,7 +55,8 @@ class Shape {
 
   // False while a dim is a symbol.
   bool is_static() const;
-  // Product of the dims. Requires is_static().
+  // Product of the dims. Requires is_static(). Throws Error(kExhausted) above
+  // 2^56, as does product() below.
   std::int64_t num_elements() const;
 
   bool operator==(const Shape& other) const;
