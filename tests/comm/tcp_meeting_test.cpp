@@ -9,7 +9,7 @@
 
 #include "weft/comm/tcp/greeting.h"
 #include "weft/comm/tcp/meeting.h"
-#include "weft/comm/tcp/members.h"
+#include "weft/comm/tcp/member.h"
 
 namespace weft::tcp_meeting_test {
 namespace {
@@ -188,25 +188,26 @@ TEST(TcpMeeting, ASecondRankOfOneNumberIsDeclined) {
   EXPECT_EQ(first.end(), "nothing was thrown");
 }
 
-// Is let in, and goes before the others have come.
-void come_and_go(const tcp::Address& first, std::uint32_t rank,
-                 std::uint32_t ranks) {
+// Is let in by the first rank, and says that it is on `host`.
+tcp::Greeting greet(const tcp::Address& first, std::uint32_t rank,
+                    std::uint32_t ranks, const std::string& host) {
   const tcp::Identity self{
       .rank = rank, .ranks = ranks, .key = &test::test_key()};
   tcp::Greeting greeting = tcp::Greeting::dial(
       Socket::connect(first), self,
       [](const tcp::PeerHello&) { return tcp::Verdict::kWelcome; },
-      {"here", "127.0.0.1:1"});
+      {host, "127.0.0.1:1"});
   while (!greeting.is_over()) {
     pollfd wanted[] = {greeting.wanted()};
     tcp::wait_for(wanted, 60);
     greeting.move();
   }
+  return greeting;
 }
 
 TEST(TcpMeeting, ARankThatLeavesMayComeAgain) {
   First first({.rank = 0, .ranks = 3});
-  come_and_go(first.address(), 1, 3);
+  { const auto gone = greet(first.address(), 1, 3, "here"); }
   first.wait_for("rank 1 has left; it may come again");
   MeetingOptions one = second();
   one.ranks = 3;
@@ -268,20 +269,52 @@ TEST(TcpMeeting, AddressesAreHostsAndPorts) {
   }
 }
 
-TEST(TcpMeeting, ListsOfRanksAreReadAsTheyWereWritten) {
-  const std::vector<tcp::Member> members = {{"a", "127.0.0.1:1"},
-                                            {"b.c", "[::1]:2"}};
-  const std::string text = tcp::text_of(members);
-  const auto read = tcp::parse_members(text, 2);
-  EXPECT_EQ(read[1].host, "b.c");
-  EXPECT_EQ(tcp::text_of(read), text);
+TEST(TcpMeeting, AnIntroductionIsReadAsItWasWritten) {
+  const std::string text = tcp::text_of({"b.c", "[::1]:2"});
+  const tcp::Member read = tcp::parse_member(text);
+  EXPECT_EQ(read.host, "b.c");
+  EXPECT_EQ(read.address, "[::1]:2");
   for (const std::string& wrong :
-       {std::string(), text + "x", text.substr(1), text.substr(0, 20),
-        std::string("a\x1b[2J 127.0.0.1:1\nb [::1]:2\n"),
-        std::string("a nowhere:1\nb [::1]:2\n")}) {
-    expect_error(ErrorCode::kDataLoss, {"a list of ranks"},
-                 [&] { tcp::parse_members(wrong, 2); });
+       {std::string(), text + "x", text.substr(3), text.substr(0, 9),
+        std::string("a\x1b[2J 127.0.0.1:1\n"), std::string("a nowhere:1\n")}) {
+    expect_error(ErrorCode::kDataLoss, {"the introduction of a rank"},
+                 [&] { tcp::parse_member(wrong); });
   }
+}
+
+// The host that the first rank names next.
+std::string hear_host(tcp::Connection& first) {
+  while (true) {
+    if (const auto frame = first.reader.next()) {
+      const std::string_view text(
+          reinterpret_cast<const char*>(frame->payload.data()),
+          frame->payload.size());
+      return tcp::parse_member(text).host;
+    }
+    pollfd wanted[] = {{first.socket.get(), POLLIN, 0}};
+    tcp::wait_for(wanted, 60);
+    first.reader.came(first.socket.receive(first.reader.room()));
+  }
+}
+
+// With the longest names that hosts may have, 300 are more than a frame holds.
+TEST(TcpMeeting, ManyRanksHearOfEachOther) {
+  constexpr std::uint32_t kRanks = 300;
+  First first({.rank = 0, .ranks = kRanks});
+  const std::string host(250, 'h');
+  std::vector<tcp::Connection> company;
+  for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+    tcp::Greeting greeting =
+        greet(first.address(), rank, kRanks, host + std::to_string(rank));
+    company.push_back(greeting.take_connection());
+  }
+  for (tcp::Connection* each : {&company.front(), &company.back()}) {
+    hear_host(*each);  // that of the first rank, which is this machine's
+    for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+      ASSERT_EQ(hear_host(*each), host + std::to_string(rank));
+    }
+  }
+  EXPECT_EQ(first.end(), "nothing was thrown");
 }
 
 }  // namespace

@@ -74,8 +74,8 @@
 #define LLVMFuzzerTestOneInput fuzz_market
 #include "tests/fuzz/market_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_members
-#include "tests/fuzz/members_fuzz.cpp"
+#define LLVMFuzzerTestOneInput fuzz_member
+#include "tests/fuzz/member_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_objects
 #include "tests/fuzz/objects_fuzz.cpp"
@@ -168,7 +168,7 @@ const Target kTargets[] = {
     {"ledger", fuzz_ledger},
     {"libsvm", fuzz_libsvm},
     {"market", fuzz_market},
-    {"members", fuzz_members},
+    {"member", fuzz_member},
     {"objects", fuzz_objects},
     {"onnx", fuzz_onnx},
     {"parquet", fuzz_parquet},

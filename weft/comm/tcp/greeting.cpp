@@ -15,7 +15,7 @@ Greeting Greeting::dial(Socket socket, const Identity& self,
                         Handshake::Judge judge, const Member& introduction) {
   Greeting greeting(std::move(socket), Handshake::Side::kDialler, self,
                     std::move(judge));
-  greeting.introduction_ = text_of(std::span(&introduction, 1));
+  greeting.introduction_ = text_of(introduction);
   return greeting;
 }
 
@@ -117,7 +117,7 @@ void Greeting::hear_introduction() {
   const std::string_view text(
       reinterpret_cast<const char*>(frame->payload.data()),
       frame->payload.size());
-  member_ = parse_members(text, 1).front();
+  member_ = parse_member(text);
 }
 
 Connection Greeting::take_connection() { return std::move(connection_); }

@@ -9,7 +9,7 @@
 
 #include "weft/comm/tcp/handshake.h"
 #include "weft/comm/tcp/link.h"
-#include "weft/comm/tcp/members.h"
+#include "weft/comm/tcp/member.h"
 
 namespace weft::tcp {
 

@@ -128,11 +128,17 @@ Connection greet(Socket socket, int rank, Identity& self,
   return greeting.take_connection();
 }
 
-void tell(Connection& connection, const std::string& text, double until) {
+// A frame for each: how long they are together depends on the number of ranks,
+// and how long a frame may be does not.
+void tell(Connection& connection, const std::vector<Member>& members,
+          double until) {
   Bytes out;
-  connection.writer.write(
-      {.kind = Frame::Kind::kMeet, .payload = std::as_bytes(std::span(text))},
-      out);
+  for (const Member& each : members) {
+    const std::string text = text_of(each);
+    connection.writer.write(
+        {.kind = Frame::Kind::kMeet, .payload = std::as_bytes(std::span(text))},
+        out);
+  }
   for (std::size_t sent = 0; sent < out.size();) {
     sent += connection.socket.send(std::span(out).subspan(sent));
     if (sent == out.size()) return;
@@ -145,15 +151,15 @@ void tell(Connection& connection, const std::string& text, double until) {
   }
 }
 
-// What the first rank says when all have come.
-std::vector<Member> hear_members(Connection& first, double until,
-                                 const MeetingOptions& options) {
+// The next that the first rank names once all have come.
+Member hear_member(Connection& first, double until,
+                   const MeetingOptions& options) {
   while (true) {
     if (const auto frame = first.reader.next()) {
       const std::string_view text(
           reinterpret_cast<const char*>(frame->payload.data()),
           frame->kind == Frame::Kind::kMeet ? frame->payload.size() : 0);
-      return parse_members(text, static_cast<std::size_t>(options.ranks));
+      return parse_member(text);
     }
     if (clock_seconds() >= until) {
       throw Error(ErrorCode::kUnavailable, "tcp",
@@ -207,7 +213,7 @@ Company meet_as_first(Socket door, const MeetingOptions& options) {
     company.connections.push_back(std::move(each.connection));
   }
   for (Connection& each : company.connections) {
-    tell(each, text_of(members), until);
+    tell(each, members, until);
   }
   company.hosts = hosts_of(members);
   company.datagrams =
@@ -226,8 +232,10 @@ Company meet_at(const Address& first, const MeetingOptions& options) {
   const Member introduction{host_name(), outside.text()};
   company.connections.push_back(
       greet(std::move(to_first), 0, self, introduction, until));
-  const auto members =
-      hear_members(company.connections.front(), until, options);
+  std::vector<Member> members;
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    members.push_back(hear_member(company.connections.front(), until, options));
+  }
   for (int rank = 1; rank < options.rank; ++rank) {
     const auto address =
         Address::of_numbers(members[static_cast<std::size_t>(rank)].address);
