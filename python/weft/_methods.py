@@ -7,8 +7,9 @@ from weft import functions
 from weft._weft import Tensor, Variable
 
 _METHODS = """
-    abs all any argmax argmin clip cumprod cumsum exp log max mean min prod round sqrt
-    square std sum tanh transpose var
+    abs all any argmax argmin argsort clip cumprod cumsum diagonal dot exp log max mean min
+    prod ptp ravel repeat round sqrt square squeeze std sum swapaxes take tanh trace
+    transpose var
 """.split()
 
 _OPERATORS = """

@@ -6,6 +6,7 @@ import itertools
 import math
 
 from weft import _weft, functions
+from weft.functions import _arguments
 
 
 def jit(
@@ -324,8 +325,8 @@ def vmap(function, in_axes=0, out_axes=0):
 def _moved(x, source, target):
     """The axis at another place, the others in order."""
     rank = len(x.shape)
-    source = functions._axis_of(x, source, "vmap")
-    target = functions._axis_of(x, target, "vmap")
+    source = _arguments.axis_of(x, source, "vmap")
+    target = _arguments.axis_of(x, target, "vmap")
     if source == target:
         return x
     axes = [axis for axis in range(rank) if axis != source]

@@ -3,6 +3,7 @@
 import math
 import os
 import unittest
+import warnings
 
 import numpy as np
 
@@ -139,3 +140,48 @@ class Same(unittest.TestCase):
             self.assertSame(
                 result, expected, f"{name} {dtype} {way}", operands, **options
             )
+
+
+class LikeNumPy(unittest.TestCase):
+    """A function of weft and NumPy's of that name say the same, also when staged."""
+
+    def assertLike(self, name, *arguments, reference=None, near=2e-6, **options):
+        reference = reference or getattr(np, name)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            expected = reference(*arguments, **options)
+        function = getattr(weft, name)
+        tensors = [as_tensors(each) for each in arguments]
+        holes = [i for i, x in enumerate(tensors) if isinstance(x, weft.Tensor)]
+
+        def staged(*values):
+            filled = list(tensors)
+            for place, value in zip(holes, values):
+                filled[place] = value
+            return function(*filled, **options)
+
+        ways = {"eager": function(*tensors, **options)}
+        ways["staged"] = weft.jit(staged)(*[tensors[i] for i in holes])
+        for way, actual in ways.items():
+            with self.subTest(name, way=way, **options):
+                self.assertAgree(actual, expected, near)
+
+    def assertAgree(self, actual, expected, near):
+        if isinstance(expected, (list, tuple)):
+            self.assertEqual(len(actual), len(expected))
+            for each, other in zip(actual, expected):
+                self.assertAgree(each, other, near)
+            return
+        self.assertEqual(actual.shape, np.shape(expected))
+        actual, expected = (
+            np.asarray(x).astype(np.float64) for x in (actual, expected)
+        )
+        np.testing.assert_allclose(actual, expected, rtol=near, atol=near)
+
+
+def as_tensors(argument):
+    """Arrays, and lists of them, as tensors; all else as it is."""
+    if isinstance(argument, np.ndarray):
+        return weft.tensor(argument)
+    is_arrays = isinstance(argument, list) and isinstance(argument[0], np.ndarray)
+    return [weft.tensor(x) for x in argument] if is_arrays else argument

@@ -84,8 +84,18 @@ class LargeIntegers(unittest.TestCase):
     def test_they_keep_their_digits(self):
         for value in (2**63 - 1, -(2**63), 2**53 + 1, np.int64(2**53 + 1)):
             self.assertEqual(weft.full(2, value).tolist(), [value] * 2)
+            one = weft.tensor(value)
+            for number in (one, weft.Variable(one)):
+                self.assertEqual(weft.full(2, number).tolist(), [value] * 2)
+            staged = weft.jit(lambda x: weft.full(2, x))
+            self.assertEqual(staged(one).tolist(), [value] * 2)
             padded = weft.pad(weft.tensor([5]), (1, 0), value)
             self.assertEqual(padded.tolist(), [value, 5])
+
+    def test_they_keep_their_digits_in_functions(self):
+        for value in (2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1):
+            plus = weft.jit(lambda x: x + value)
+            self.assertEqual(plus(weft.zeros(2, "i64")).tolist(), [value] * 2)
 
     def test_what_does_not_fit_is_refused(self):
         for value in (1e30, 2.0**63, -1e30):

@@ -1,0 +1,25 @@
+"""Functions under NumPy's names, which mean what NumPy's do, on tensors.
+
+Most are ops as they stand. The others say in NumPy's words (axis, keepdims) what an
+op's attributes say, or are expressions of several. Each works where ops do: at once
+and staged, within weft.grad and weft.vmap.
+"""
+
+from weft.functions import arranging, creation, elementwise, matrices, neural, order
+from weft.functions import picking, random, reductions, without_nan
+
+__all__ = []
+for _part in (
+    arranging,
+    creation,
+    elementwise,
+    matrices,
+    neural,
+    order,
+    picking,
+    random,
+    reductions,
+    without_nan,
+):
+    __all__ += _part.__all__
+    globals().update({_name: getattr(_part, _name) for _name in _part.__all__})
