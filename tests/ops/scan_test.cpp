@@ -3,6 +3,7 @@
 #include "tests/support/errors.h"
 
 #include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 #include "weft/ops/control.h"
 #include "weft/ops/ops.h"
 
@@ -36,6 +37,44 @@ TEST(Scan, RefusesWhatHasNoStepsInCommon) {
   refused("a scalar", {Tensor::scalar(1.0f)});
   refused("leading axis", {Tensor::zeros({DType::kF32, {3}}),
                            Tensor::zeros({DType::kF32, {4}})});
+}
+
+// What inference asks of a body is asked of each step where ops run at once.
+TEST(Scan, RefusesABodyThatDoesNotKeepWhatItCarries) {
+  const Value start = Tensor::scalar(1.0f);
+  const Values rows{Tensor::zeros({DType::kF32, {2}})};
+  const auto expect_refused = [&](std::initializer_list<std::string> parts,
+                                  const ScanBody& body) {
+    const auto scan_them = [&] { scan({start, start}, rows, body); };
+    test::expect_error(ErrorCode::kInvalidArgument, parts, scan_them);
+    Program program;
+    FunctionBuilder& builder = program.builder("staged");
+    builder.build([&] {
+      test::expect_error(ErrorCode::kInvalidArgument, parts, scan_them);
+      return Values{start};
+    });
+  };
+  expect_refused(
+      {"scan", "returns 1 values, but 2 are carried"},
+      [](const Values& carried, const Values&) { return Values{carried[0]}; });
+  expect_refused({"scan", "value 1 is f32[], but becomes f32[1]"},
+                 [](const Values& carried, const Values&) {
+                   return Values{carried[0], reshape(carried[1], {1})};
+                 });
+}
+
+TEST(Scan, RefusesOutputsThatDifferFromStepToStep) {
+  const Value start = Tensor::scalar(1.0f);
+  int steps = 0;
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"scan", "outputs of two steps"}, [&] {
+                       scan({start}, {Tensor::zeros({DType::kF32, {2}})},
+                            [&](const Values& carried, const Values&) {
+                              Values results{carried[0], carried[0]};
+                              if (++steps == 2) results.pop_back();
+                              return results;
+                            });
+                     });
 }
 
 }  // namespace

@@ -73,6 +73,27 @@ class Control(unittest.TestCase):
 
         self.assertEqual(self.both(f, weft.tensor(5.0)).item(), 120)
 
+    def test_loops_keep_the_types_of_what_they_carry(self):
+        def widened(x):
+            return weft.while_loop(
+                lambda s: s[1] < 2,
+                lambda s: (s[0].astype("f64"), s[1] + 1),
+                (x, weft.tensor(0)),
+            )
+
+        def grown(x):
+            return weft.scan(
+                lambda c, row: (weft.concatenate([c, c]), row), x, weft.ones(3)
+            )
+
+        for loop, reason in (
+            (widened, r"f32\[2\], but becomes f64\[2\]"),
+            (grown, r"f32\[2\], but becomes f32\[4\]"),
+        ):
+            for way in (loop, weft.jit(loop)):
+                with self.assertRaisesRegex(weft.InvalidArgument, reason):
+                    way(weft.ones(2))
+
     def test_fori_loop(self):
         def product(lower, upper, x):
             return weft.fori_loop(

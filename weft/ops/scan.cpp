@@ -94,7 +94,7 @@ Value stacked(std::vector<Value> steps) {
 }
 
 // Runs the body on each slice in turn, at once.
-std::vector<Value> run_scan(std::vector<Value> carried,
+std::vector<Value> run_scan(const LoopAtOnce& loop, std::vector<Value> carried,
                             const std::vector<Value>& scanned,
                             const ScanBody& body, bool reverse) {
   const Dim steps = scanned[0].shape()[0];
@@ -106,6 +106,7 @@ std::vector<Value> run_scan(std::vector<Value> carried,
                 "once");
   }
   std::vector<std::vector<Value>> outputs;
+  std::vector<TensorType> types;  // of the results of a step
   for (Dim step = 0; step < steps; ++step) {
     const Dim at = reverse ? steps - 1 - step : step;
     std::vector<Value> slices;
@@ -113,6 +114,15 @@ std::vector<Value> run_scan(std::vector<Value> carried,
       slices.push_back(slice_at(whole, at));
     }
     auto results = body(carried, slices);
+    loop.require([&](const OpCall& call) {
+      const std::vector<TensorType> own = types_of(results);
+      require_carried(call, own, carried.size());
+      // What it returns as outputs is stacked.
+      if (step > 0 && own != types) {
+        throw call.error("the outputs of two steps have different types");
+      }
+      types = own;
+    });
     for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = results[i];
     results.erase(
         results.begin(),
@@ -181,7 +191,8 @@ std::vector<Value> scan(std::vector<Value> initial,
   check_scanned(scanned);
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {
-    return run_scan(std::move(initial), scanned, body, reverse);
+    const LoopAtOnce loop(op, initial, where);
+    return run_scan(loop, std::move(initial), scanned, body, reverse);
   }
   const std::size_t carried = initial.size();
   std::vector<TensorType> types = types_of(initial);

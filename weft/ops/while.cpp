@@ -6,23 +6,49 @@
 namespace weft {
 namespace {
 
-std::vector<TensorType> infer_while(const OpCall& call) {
-  const std::size_t carried = carried_count(call);
-  const auto truth =
-      result_types(call.attributes.function("condition"), call.inputs);
-  // One truth is asked for: several would need a rule by which they decide.
-  if (truth != std::vector{kTruth}) {
+// One truth is asked for: several would need a rule by which they decide.
+void require_truth(const OpCall& call, const std::vector<TensorType>& types) {
+  if (types != std::vector{kTruth}) {
     throw call.error("the condition does not return one bool[]");
   }
-  auto next = result_types(call.attributes.function("body"), call.inputs);
-  require_carried(call, next, carried);
+}
+
+void require_next(const OpCall& call, const std::vector<TensorType>& types,
+                  std::size_t carried) {
+  require_carried(call, types, carried);
   // Operands beyond the carried ones are captures, which the body reads and
   // never returns.
-  if (next.size() != carried) {
+  if (types.size() != carried) {
     throw call.error("the body returns {} values, but {} are carried",
-                     next.size(), carried);
+                     types.size(), carried);
   }
+}
+
+std::vector<TensorType> infer_while(const OpCall& call) {
+  const std::size_t carried = carried_count(call);
+  require_truth(
+      call, result_types(call.attributes.function("condition"), call.inputs));
+  auto next = result_types(call.attributes.function("body"), call.inputs);
+  require_next(call, next, carried);
   return next;
+}
+
+// Where ops run at once, the loop is the host's, and each condition waits until
+// its value is computed.
+std::vector<Value> run_while(const LoopAtOnce& loop, std::vector<Value> carried,
+                             const LoopCondition& condition,
+                             const LoopBody& body) {
+  for (;;) {
+    const Value truth = condition(carried);
+    loop.require(
+        [&](const OpCall& call) { require_truth(call, {truth.type()}); });
+    if (truth.tensor().item() == 0) return carried;
+    std::vector<Value> next = body(carried);
+    loop.require([&](const OpCall& call) {
+      require_next(call, types_of(next), carried.size());
+    });
+    carried = std::move(next);
+  }
 }
 
 // ONNX's body tells whether another step follows; before the first one the
@@ -77,10 +103,8 @@ std::vector<Value> while_loop(std::vector<Value> initial,
   static const OpDef& op = op_registry().get("while");
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {
-    // Where ops run at once, the loop is the host's, and each condition waits
-    // until its value is computed.
-    while (condition(initial).tensor().item() != 0) initial = body(initial);
-    return initial;
+    const LoopAtOnce loop(op, initial, where);
+    return run_while(loop, std::move(initial), condition, body);
   }
   const auto types = types_of(initial);
   Closures bodies(*builder);

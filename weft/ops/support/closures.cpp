@@ -75,6 +75,17 @@ void require_carried(const OpCall& call, std::span<const TensorType> results,
   }
 }
 
+void LoopAtOnce::require(
+    const std::function<void(const OpCall&)>& check) const {
+  const Attributes none;
+  try {
+    check({op_, types_, none});
+  } catch (Error& error) {
+    if (where_.is_known()) error.detail("called at: " + to_string(where_));
+    throw;
+  }
+}
+
 void Closures::add(const std::string& role,
                    const std::vector<TensorType>& parameters,
                    const Program::Body& body) {

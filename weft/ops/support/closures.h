@@ -4,6 +4,8 @@
 // Threads: as FunctionBuilder.
 #pragma once
 
+#include <functional>
+
 #include "weft/graph/program.h"
 
 namespace weft {
@@ -20,6 +22,24 @@ std::size_t carried_count(const OpCall& call);
 // have the types of the first operands.
 void require_carried(const OpCall& call, std::span<const TensorType> results,
                      std::size_t carried);
+
+// A loop that is run at once: what bodies return is held to what inference asks
+// of them where a loop becomes a node.
+class LoopAtOnce {
+ public:
+  LoopAtOnce(const OpDef& op, std::span<const Value> carried,
+             const Location& where)
+      : op_(op), types_(types_of(carried)), where_(where) {}
+
+  // Calls check(OpCall), whose inputs are what is carried. What that throws
+  // says where the loop was called.
+  void require(const std::function<void(const OpCall&)>& check) const;
+
+ private:
+  const OpDef& op_;
+  std::vector<TensorType> types_;
+  const Location& where_;
+};
 
 // All functions of one op take the same captures, since they are given the
 // same operands.
