@@ -86,9 +86,9 @@ std::optional<double> loop_immediate(const Function& function, ValueId id) {
       function.type(id).shape.num_elements() == 1) {
     number = node.attributes.get<Tensor>("value").item();
   }
-  // Beyond, an i64 may not be the double that stands for it.
+  // From there on an i64 may not be the double that stands for it.
   if (number && function.type(id).dtype == DType::kI64 &&
-      std::fabs(*number) > 0x1p53) {
+      std::fabs(*number) >= 0x1p53) {
     return std::nullopt;
   }
   return number;
