@@ -22,16 +22,16 @@ bool repeats_along(const Shape& shape, const Shape& whole,
   });
 }
 
-// Programs scale by numbers of their own before they add, so that the sum stays
-// in the range of its dtype; within a loop that costs nothing.
-bool is_number(const Rewriter& rewriter, const Value& x) {
-  const Node* node = rewriter.node_of(x);
-  return node != nullptr && x.shape().num_elements() == 1 &&
-         (*node->op == known::full || *node->op == known::constant);
+// Programs scale by one number, of their own or an argument, before they add,
+// so that the sum stays in the range of its dtype; within a loop that costs
+// nothing. Sums in f16 soon leave its range without any factor.
+bool may_overflow(const Value& factor) {
+  return factor.shape().num_elements() == 1 || factor.dtype() == DType::kF16;
 }
 
 // sum(a * c) is sum(a) * c where c does not change along the summed axes: the
-// gradients of a normalisation then share their sums.
+// gradients of a normalisation, whose c are channels' factors, then share their
+// sums.
 std::optional<std::vector<Value>> hoist_factor(Rewriter& rewriter,
                                                OpApplication& application) {
   const Value& x = application.operands[0];
@@ -48,7 +48,7 @@ std::optional<std::vector<Value>> hoist_factor(Rewriter& rewriter,
     // that one would be over fewer elements.
     if (!(rest.shape() == x.shape()) || factor.shape() == x.shape() ||
         !repeats_along(factor.shape(), x.shape(), axes) ||
-        is_number(rewriter, factor)) {
+        may_overflow(factor)) {
       continue;
     }
     const ContextScope context(rewriter);
@@ -89,6 +89,16 @@ void register_pass_hoist_factors(PassRegistry& passes) {
     %1 = full() {shape = shape[], value = 0.001} : f32[]
     %2 = multiply(%0, %1) : f32[8, 4]
     %3 = sum(%2) {axes = [0]} : f32[4]
+    return %3
+  })"},
+                  {R"(func @f(%0: f32[8, 4], %1: f32[]) -> (f32[4]) {
+    %2 = multiply(%0, %1) : f32[8, 4]
+    %3 = sum(%2) {axes = [0]} : f32[4]
+    return %3
+  })"},
+                  {R"(func @f(%0: f16[8, 4], %1: f16[4]) -> (f16[4]) {
+    %2 = multiply(%0, %1) : f16[8, 4]
+    %3 = sum(%2) {axes = [0]} : f16[4]
     return %3
   })"},
                   // The factor changes along the axis of this sum.
