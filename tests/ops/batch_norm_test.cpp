@@ -9,6 +9,7 @@
 #include "weft/graph/builder.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/eager.h"
+#include "weft/runtime/executable.h"
 
 namespace weft::testing::batch_norm_test {
 namespace {
@@ -120,6 +121,38 @@ TEST(BatchNorm, StaysOneNodeUntilAFunctionIsPlanned) {
   EXPECT_EQ(count_of(function, "batch_norm"), 1u);
   EXPECT_EQ(count_of(function, "batch_norm_gradient"), 1u);
   EXPECT_EQ(count_of(function, "moments"), 0u);
+}
+
+// Nothing has no mean, whichever way is taken.
+TEST(Moments, OfNoRowsAreNoNumbers) {
+  const auto expect_nan = [](const Value& value) {
+    EXPECT_EQ(value.shape(), (Shape{3}));
+    for (std::int64_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(std::isnan(value.tensor().item(i)));
+    }
+  };
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const TensorType type{dtype, {0, 2, 3}};
+    const Value x = Tensor::zeros(type);
+    const auto [mean_of, variance] = moments(x);
+    expect_nan(mean_of);
+    expect_nan(variance);
+    expect_nan(mean(x, {0, 1}));
+    FunctionBuilder builder("f");
+    const Value parameter = builder.parameter(type, "x");
+    Function function = builder.build([&] {
+      const auto [own_mean, own_variance] = moments(parameter);
+      return std::vector{own_mean, own_variance};
+    });
+    const std::vector<Tensor> given{Tensor::zeros(type)};
+    for (const Tensor& each : Executable(std::move(function)).run(given)) {
+      expect_nan(each);
+    }
+  }
+  const auto [no_mean, no_variance] =
+      moments(Value(Tensor::zeros({DType::kF32, {4, 0}})));
+  EXPECT_EQ(no_mean.shape(), Shape{0});
+  EXPECT_EQ(no_variance.shape(), Shape{0});
 }
 
 TEST(BatchNorm, OfASingleRowIsItsShift) {

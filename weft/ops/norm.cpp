@@ -30,10 +30,12 @@ void moments_reference(const OpCall&, std::span<const TensorView> inputs,
   const auto channels = static_cast<std::size_t>(inputs[0].shape().back());
   const double count =
       static_cast<double>(x.size()) / static_cast<double>(channels);
-  std::vector<double> mean(channels);
+  // Where there are no rows this is NaN, as the mean of nothing is.
+  const double none = 0 / count;
+  std::vector<double> mean(channels, none);
   // There are two passes: the mean of the squares less the square of the mean
   // would lose the digits that count where the mean is large.
-  std::vector<double> variance(channels);
+  std::vector<double> variance(channels, none);
   for (std::size_t i = 0; i < x.size(); ++i) mean[i % channels] += x[i] / count;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double distance = x[i] - mean[i % channels];
