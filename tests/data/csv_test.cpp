@@ -65,8 +65,16 @@ TEST(ParseNumber, TakesWholeFiniteNumbersOnly) {
   EXPECT_EQ(value, -1500);
   EXPECT_TRUE(parse_number("+7", value));
   EXPECT_EQ(value, 7);
-  for (const char* text :
-       {"", "1x", "x", "nan", "inf", "1e999", "0x10", "1 2", "+-5"}) {
+  // What is nearer to 0 than to any other double is 0.
+  EXPECT_TRUE(parse_number("1e-310", value));
+  EXPECT_EQ(value, 1e-310);
+  for (const char* text : {"1e-400", "-1e-400", "+2e-324"}) {
+    value = 7;
+    EXPECT_TRUE(parse_number(text, value)) << text;
+    EXPECT_EQ(value, 0) << text;
+  }
+  for (const char* text : {"", "1x", "x", "nan", "inf", "1e400", "-1e999",
+                           "1e-400x", "0x10", "1 2", "+-5"}) {
     EXPECT_FALSE(parse_number(text, value)) << text;
   }
 }

@@ -50,11 +50,13 @@ TEST(Libsvm, NamesTheLineThatIsNoExample) {
   expect_refused("1 1:nan\n", {"finite"});
   expect_refused("inf 1:1\n", {"finite target"});
   expect_refused("1 1:1e99\n", {"index:value"});
+  expect_refused("1 1:1e400\n", {"index:value"});
   expect_refused("# nothing\n\n", {"no example"});
 }
 
 TEST(Libsvm, WhatNoFloatIsNearerThanZeroIsZero) {
-  const auto rows = parse_libsvm("1e-50 1:-1e-60 2:1e-40 3:+2e-300\n", "text");
+  const auto rows =
+      parse_libsvm("1e-50 1:-1e-60 2:1e-40 3:+2e-300 4:-1e-400\n", "text");
   EXPECT_EQ(rows.targets, (std::vector<float>{0}));
   EXPECT_EQ(rows.columns, (HugeVector<std::uint32_t>{1}));
   EXPECT_EQ(rows.values, (HugeVector<float>{1e-40F}));

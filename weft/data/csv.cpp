@@ -1,8 +1,9 @@
 #include "weft/data/csv.h"
 
-#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "weft/base/read_double.h"
 
 namespace weft {
 namespace {
@@ -118,14 +119,14 @@ void CsvReader::fail(std::size_t line, const std::string& reason) const {
 }
 
 bool parse_number(std::string_view text, double& value) {
-  // from_chars() knows no plus, and files do.
+  // read_double() knows no plus, and files do.
   if (text.starts_with('+')) {
     text.remove_prefix(1);
     if (text.starts_with('-')) return false;
   }
   const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  // from_chars() reads "inf" and "nan" too, which would spoil training.
+      read_double(text.data(), text.data() + text.size(), value);
+  // read_double() reads "inf" and "nan" too, which would spoil training.
   return error == std::errc() && end == text.data() + text.size() &&
          std::isfinite(value);
 }

@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/libraries/gzip.h"
+#include "weft/base/read_double.h"
 
 namespace weft {
 namespace {
@@ -38,7 +39,9 @@ class LineReader {
   bool take(float& number) {
     if (take<float>(number)) return true;
     double wide = 0;
-    if (!take<double>(wide) || std::abs(wide) > 1) return false;
+    const auto [after, problem] = read_double(at_, end_, wide);
+    if (problem != std::errc() || std::abs(wide) > 1) return false;
+    at_ = after;
     number = 0;
     return true;
   }

@@ -4,24 +4,18 @@
 #include <charconv>
 #include <cmath>
 
+#include "weft/base/read_double.h"
+
 namespace weft::validation {
 namespace {
 
 ParsedValue parse_float(std::string_view text) {
   ParsedValue value;
   const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value.number);
+      read_double(text.data(), text.data() + text.size(), value.number);
   const bool is_whole = end == text.data() + text.size();
-  // Beyond the range of doubles a number is still no text: it is infinite, or
-  // as good as zero.
-  if (error == std::errc::result_out_of_range && is_whole) {
-    const bool is_tiny = text.find_first_of("eE") != text.npos &&
-                         text.find("e-") + text.find("E-") + 1 != text.npos;
-    value.number = is_tiny ? 0 : text[0] == '-' ? -HUGE_VAL : HUGE_VAL;
-    value.kind = ValueKind::kFloat;
-    return value;
-  }
-  // from_chars() reads "nan(text)" as well, which no file means.
+  // Beyond the range of doubles a number is still no text. "nan(text)" is read
+  // as well, which no file means.
   if (error != std::errc() || !is_whole || text.back() == ')') return {};
   value.kind = ValueKind::kFloat;
   return value;
