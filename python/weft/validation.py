@@ -48,7 +48,7 @@ class Finding:
 def _given(data):
     if isinstance(data, (str, os.PathLike)):
         return _weft._GivenData(None, os.fspath(data))
-    lines = "".join(json.dumps(dict(row), allow_nan=False) + "\n" for row in data)
+    lines = "".join(json.dumps(dict(row)) + "\n" for row in data)
     return _weft._GivenData(lines, "")
 
 

@@ -88,6 +88,16 @@ class Validation(unittest.TestCase):
         self.assertFalse(validation.check(finite, schema).has_errors)
         self.assertIn(20, [row["age"] for row in made])
 
+    def test_examples_may_hold_numbers_that_are_none(self):
+        schema = '[feature.x]\ntype = "float"\nmin_fraction = 1\nshape = [1]\n'
+        made = validation.examples(schema, 200)
+        self.assertTrue(any(math.isnan(row["x"]) for row in made))
+        self.assertTrue(any(math.isinf(row["x"]) for row in made))
+        self.assertEqual(validation.check(made, schema).anomalies, [])
+        strict = schema + "disallow_nan = true\n"
+        found = validation.check(made, strict).anomalies
+        self.assertEqual([each["kind"] for each in found], ["nan"])
+
     def test_mistakes_of_a_step_are_found(self):
         schema = (
             '[feature.x]\ntype = "float"\nmin_fraction = 1\nshape = [1]\n'

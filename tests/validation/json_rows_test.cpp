@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "tests/support/errors.h"
+
 #include "weft/validation/check.h"
 #include "weft/validation/infer.h"
 
@@ -38,6 +40,32 @@ TEST(JsonRows, TellTextsFromNumbersAndNullFromEmpty) {
   const FeatureSummary& x = *data.find("o.x");
   EXPECT_EQ(x.present, 2u);
   EXPECT_EQ(infer_feature(x).domain, Domain::kBool);
+}
+
+// As json.dumps() writes them. In texts and keys the words are texts.
+TEST(JsonRows, TakeNumbersThatAreNone) {
+  const auto data = summary_of_lines(
+      R"({"x": NaN, "l": [1.5, -Infinity, 2], "NaN": "\"NaN", "n": null})"
+      "\n"
+      R"({"x": 2.5, "l": [NaN, Infinity], "n": Infinity})"
+      "\n");
+  const FeatureSummary& x = *data.find("x");
+  EXPECT_EQ(x.type, ValueType::kFloat);
+  EXPECT_EQ(x.numbers->nans, 1u);
+  EXPECT_EQ(x.numbers->finite, 1u);
+  const FeatureSummary& l = *data.find("l");
+  EXPECT_EQ(l.values, 5u);
+  EXPECT_EQ(l.numbers->nans, 1u);
+  EXPECT_EQ(l.numbers->negative_infinities, 1u);
+  EXPECT_EQ(l.numbers->positive_infinities, 1u);
+  EXPECT_EQ(data.find("NaN")->type, ValueType::kString);
+  EXPECT_EQ(data.find("NaN")->counts.at(0).text, "\"NaN");
+  EXPECT_EQ(data.find("n")->missing(), 1u);
+  for (const char* line : {R"({"x": nan})", R"({"x": -NaN})", R"({"x": NaNs})",
+                           R"({"x": +Infinity})", R"({NaN: 1})"}) {
+    test::expect_error(ErrorCode::kDataLoss, {"test.jsonl:1", "is no JSON"},
+                       [&] { summary_of_lines(line); });
+  }
 }
 
 TEST(JsonRows, ReadListsOfLists) {

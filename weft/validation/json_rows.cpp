@@ -1,5 +1,8 @@
 #include "weft/validation/json_rows.h"
 
+#include <algorithm>
+#include <array>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -8,6 +11,41 @@ namespace {
 
 constexpr std::int64_t kBatchRows = 2048;
 constexpr int kMostDepth = 16;
+
+constexpr std::string_view kNull = "null";
+// Numbers for which JSON has no word.
+constexpr std::array<std::string_view, 3> kNoNumbers{"NaN", "Infinity",
+                                                     "-Infinity"};
+
+bool has_words(const std::string& line) {
+  return line.find("NaN") != line.npos || line.find("Infinity") != line.npos;
+}
+
+// The line as JSON has it, with null in the place of such numbers; `words` are
+// what stood at each null.
+std::string with_nulls(const std::string& line,
+                       std::deque<std::string_view>& words) {
+  std::string json;
+  bool is_text = false;
+  for (std::string_view rest = line; !rest.empty();) {
+    const auto stands_here = [&](std::string_view word) {
+      return !is_text && rest.starts_with(word);
+    };
+    const auto word = std::ranges::find_if(kNoNumbers, stands_here);
+    if (word != kNoNumbers.end() || stands_here(kNull)) {
+      words.push_back(word != kNoNumbers.end() ? *word : kNull);
+      json += kNull;
+      rest.remove_prefix(words.back().size());
+      continue;
+    }
+    if (rest[0] == '"') is_text = !is_text;
+    // A quote behind a backslash ends no text.
+    const std::string_view taken = rest.substr(0, rest[0] == '\\' ? 2 : 1);
+    json += taken;
+    rest.remove_prefix(taken.size());
+  }
+  return json;
+}
 
 // How deep the lists in `value` are.
 ListDepth depth_of(const nlohmann::ordered_json& value) {
@@ -58,8 +96,16 @@ void JsonRows::add_line(const std::string& line, ColumnBatch& batch) {
   // The library would keep one of two values of a key without a word.
   std::vector<std::set<std::string>> keys(1);
   std::string twice;
+  std::deque<std::string_view> words;
   const auto notice = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > kMostDepth) fail("is nested too deep");
+    if (event == Json::parse_event_t::value && value.is_null() &&
+        !words.empty()) {
+      const std::string_view word = words.front();
+      words.pop_front();
+      // No other value of a line is binary.
+      if (word != kNull) value = Json::binary({word.begin(), word.end()});
+    }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key &&
@@ -68,9 +114,11 @@ void JsonRows::add_line(const std::string& line, ColumnBatch& batch) {
     }
     return true;
   };
+  std::string with_words;
+  if (has_words(line)) with_words = with_nulls(line, words);
   Json json;
   try {
-    json = Json::parse(line, notice);
+    json = Json::parse(with_words.empty() ? line : with_words, notice);
   } catch (const nlohmann::json::exception&) {
     fail("is no JSON");
   }
@@ -154,7 +202,12 @@ void JsonRows::add_items(Column& column, const Json& value, std::size_t level,
                        column.name.substr(0, 40)));
     }
     const bool is_string = item.is_string() || item.is_boolean();
-    std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+    std::string text;
+    if (item.is_binary()) {
+      text.assign(item.get_binary().begin(), item.get_binary().end());
+    } else {
+      text = item.is_string() ? item.get<std::string>() : item.dump();
+    }
     column.values.push_back(batch.texts.emplace_back(std::move(text)));
     column.are_strings.push_back(is_string ? 1 : 0);
   }

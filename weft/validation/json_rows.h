@@ -4,7 +4,8 @@
 // values of its items, and lists may be within lists, as deep in all rows. A
 // key that a line lacks, and null, is missing, which an empty list is not.
 // Texts are texts, also those that look like numbers; true and false are the
-// texts "true" and "false".
+// texts "true" and "false". NaN, Infinity and -Infinity, for which JSON has no
+// word, are read as Python and others write them.
 #pragma once
 
 #include <fstream>
