@@ -147,6 +147,22 @@ TEST(MultiQueue, LosesAndDoublesNothing) {
           {.queues = queues, .threads = 4, .recheck = recheck});
 }
 
+TEST(MultiQueue, RefusesThreadsThatHaveNoPlace) {
+  Keys keys({.queues = 4, .threads = 2});
+  Owned owned({.queues = 4, .threads = 2});
+  const auto refused = [](auto& queue, int thread) {
+    test::expect_error(ErrorCode::kInvalidArgument,
+                       {"MultiQueue", fmt::format("thread {}", thread)},
+                       [&] { queue.handle(thread); });
+  };
+  refused(keys, -1);
+  refused(owned, -1);
+  refused(owned, 2);
+  // Whoever draws its queues needs no place of its own.
+  keys.handle(2).push({1});
+  owned.handle(1).push({1});
+}
+
 TEST(MultiQueue, OwnedPairsLoseAndDoubleNothing) {
   for (const int queues : {8, 9, 32})
     expect_everything_once<Owned>(

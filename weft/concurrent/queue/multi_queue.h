@@ -11,9 +11,10 @@
 //
 // With one queue it is exact. With two and one thread it is too.
 //
-// Errors: Error(kInvalidArgument) for options that make no queue. push() may
-// throw std::bad_alloc, and has then pushed nothing and holds no lock. The
-// largest value of Key stands for "empty" and must not be pushed.
+// Errors: Error(kInvalidArgument) for options that make no queue, and for
+// threads that have no place in it. push() may throw std::bad_alloc, and has
+// then pushed nothing and holds no lock. The largest value of Key stands for
+// "empty" and must not be pushed.
 // Threads: see relaxed_queue.h. No operation waits for one lock; a preempted
 // holder stops nobody, unless it is the only queue's.
 //
@@ -65,8 +66,18 @@ class MultiQueue {
         slots_(std::make_unique<Slot[]>(
             static_cast<std::size_t>(options.queues))) {}
 
-  // `thread` numbers the caller: 0, 1, …
-  Handle handle(int thread) { return Handle(*this, thread); }
+  // `thread` numbers the caller: 0, 1, …; below options.threads where threads
+  // own their queues.
+  Handle handle(int thread) {
+    const bool is_owner = Pair::kQueuesPerThread > 0;
+    if (thread < 0 || (is_owner && thread >= options_.threads)) {
+      throw Error(ErrorCode::kInvalidArgument, "MultiQueue",
+                  "a handle of thread {}, where there are {}", thread,
+                  options_.threads)
+          .hint("threads are numbered from 0");
+    }
+    return Handle(*this, thread);
+  }
 
   // Exact while nobody pushes or pops.
   std::size_t size() const {
