@@ -9,11 +9,18 @@
 namespace weft::python {
 namespace {
 
+// Who raises what is no Exception, as KeyboardInterrupt and SystemExit, asks
+// that all end; an Exception of a callable is a mistake in it.
+ErrorCode code_of(const py::error_already_set& raised) {
+  return raised.matches(PyExc_Exception) ? ErrorCode::kInvalidArgument
+                                         : ErrorCode::kCancelled;
+}
+
 // A Python exception on its way through C++.
 class PythonError : public Error {
  public:
   explicit PythonError(py::error_already_set& raised)
-      : Error(ErrorCode::kCancelled, "python", "{}", raised.what()),
+      : Error(code_of(raised), "python", "{}", raised.what()),
         type_(share(raised.type())),
         value_(share(raised.value())),
         trace_(share(raised.trace())) {}
