@@ -132,6 +132,21 @@ TEST(Module, TrainReachesChildren) {
   EXPECT_NO_THROW(model(Tensor::zeros({DType::kF32, {2}})));
 }
 
+// Copies of a layer are other layers with its parameters.
+TEST(Module, WhatIsSharedIsOneParameter) {
+  const nn::Linear layer(3, 3);
+  nn::Sequential model{layer, nn::relu, layer};
+  EXPECT_EQ(model.parameter_count(), 3 * 3 + 3);
+  std::vector<std::string> names;
+  for (const auto& named : model.parameters()) names.push_back(named.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias"}));
+  model.initialize(1);
+  const Tensor x = Tensor::zeros({DType::kF32, {2, 3}});
+  FunctionBuilder builder("step");
+  const nn::Staging staged(model, builder);
+  EXPECT_EQ(staged.arguments().size(), 2u);
+}
+
 TEST(ModelZoo, CountsItsParameters) {
   const auto count = [](const char* name, const ModelInput& input) {
     return build_model(model_registry().get(name), input, {})

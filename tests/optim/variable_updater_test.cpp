@@ -40,6 +40,16 @@ TEST(VariableUpdater, MomentumByHand) {
   EXPECT_EQ(updater.slots()[0].variable->tensor().item(), 3);
 }
 
+TEST(VariableUpdater, RefusesAVariableThatIsThereTwice) {
+  const Variable shared(numbers({1}), {.name = "words"});
+  const Variable other(numbers({1}), {.name = "other"});
+  expect_error(
+      ErrorCode::kInvalidArgument, {"optimizer", "'words'", "twice"}, [&] {
+        VariableUpdater(make_optimizer("sgd", {}),
+                        {shared.state(), other.state(), shared.state()}, 0.1);
+      });
+}
+
 // As the weights of two layers, which layers know by no other name.
 TEST(VariableUpdater, TellsVariablesOfOneNameApart) {
   const Variable a(numbers({1}), {.name = "weight"});

@@ -168,6 +168,49 @@ class Parts(unittest.TestCase):
             set(model.parameters()), {"w", "first.weight", "first.bias"}
         )
 
+    def test_what_is_tied_is_one(self):
+        class Scores(weft.nn.Module):
+            def __init__(self, table):
+                super().__init__()
+                self.table = table
+
+            def __call__(self, x):
+                return x @ self.table.read().T
+
+        class Tied(weft.nn.Module):
+            def __init__(self, scores_first):
+                super().__init__()
+                words = weft.nn.Embedding(5, 3)
+                scores = Scores(words.parameters()["weight"])
+                self.parts = [scores, words] if scores_first else [words, scores]
+
+            def __call__(self, x):
+                words, scores = self.parts
+                if isinstance(words, Scores):
+                    words, scores = scores, words
+                return scores(words(x))
+
+        for scores_first, name in ((False, "parts.0"), (True, "parts.1")):
+            model = Tied(scores_first)
+            model.initialize(seed=1)
+            # The layer that made it gives it its name.
+            self.assertEqual(list(model.parameters()), [f"{name}.weight"])
+            self.assertEqual(model.parameter_count, 15)
+            self.assertIn("Tied(15 parameters", repr(model))
+
+            def loss(model=model):
+                return (model(weft.tensor([1, 4])) ** 2).sum()
+
+            gradients = weft.grad(loss, wrt=model)()
+            norm = np.linalg.norm(gradients[f"{name}.weight"].numpy())
+            clipped = weft.optim.clip_by_global_norm(gradients, norm / 2)
+            self.assertAlmostEqual(
+                np.linalg.norm(clipped[f"{name}.weight"].numpy()) / norm, 0.5,
+                places=5)
+            weft.optim.sgd(model.parameters(), lr=0.1).update(clipped)
+            with self.assertRaisesRegex(weft.Error, "is there twice"):
+                weft.optim.sgd([*model.parameters().values()] * 2)
+
     def test_what_has_no_names_is_refused(self):
         model = Net()
         for parts in ({weft.nn.Relu()}, deque([weft.Variable(1.0)])):

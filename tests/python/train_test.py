@@ -129,10 +129,20 @@ class TrainTest(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "no more"):
             self.trainer().run([Failing()])
         self.assertIn("no more", self.state_of()["reason"])
+        self.assertEqual(self.state_of()["state"], "failed")
         self.assertTrue((self.folder / "run/last.safetensors").is_file())
         whole = self.trainer("whole").run()
         resumed = self.trainer(resume=True).run()
         self.assertEqual(resumed.test, whole.test)
+
+    def test_a_callback_that_asks_to_exit_interrupts_the_run(self):
+        class Leaving:
+            def on_step(self, loop):
+                raise SystemExit(3)
+
+        with self.assertRaises(SystemExit):
+            self.trainer().run([Leaving()])
+        self.assertEqual(self.state_of()["state"], "interrupted")
 
     def test_an_interrupt_leaves_a_checkpoint(self):
         told = []
@@ -264,6 +274,39 @@ class TrainTest(unittest.TestCase):
 
         with self.assertRaisesRegex(LookupError, "broken"):
             weft.train.Step(RECIPE, model=Broken())
+
+    def test_a_tied_parameter_moves_once(self):
+        class Again(weft.nn.Module):
+            def __init__(self, weight):
+                super().__init__()
+                self.weight = weight
+
+            def __call__(self, x):
+                return x @ self.weight.read()
+
+        class Tied(weft.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = weft.nn.Linear(64, 64, bias=False)
+                self.again = Again(self.first.parameters()["weight"])
+                self.out = weft.nn.Linear(64, 10, bias=False)
+
+            def __call__(self, image):
+                x = weft.reshape(image, (-1, 64))
+                return self.out(self.again(weft.tanh(self.first(x))))
+
+        model = Tied()
+        step = weft.train.Step(RECIPE, {
+            "optimizer.name": "sgd", "optimizer.lr": 1.0,
+            "optimizer.clip_norm": 0.01}, model=model)
+        before = {name: np.array(each)
+                  for name, each in model.parameters().items()}
+        self.assertEqual(len(before), 2)
+        step.train(next(step.batches()))
+        moved = [np.array(each) - before[name]
+                 for name, each in model.parameters().items()]
+        norm = np.sqrt(sum((each ** 2).sum() for each in moved))
+        self.assertAlmostEqual(norm, 0.01, places=5)
 
 
 def spirals(count, seed):

@@ -1,6 +1,7 @@
 #include "weft/nn/module.h"
 
 #include <algorithm>
+#include <map>
 
 #include "weft/base/error.h"
 #include "weft/base/wildcard.h"
@@ -46,8 +47,11 @@ void Module::visit(const std::string& path, std::set<const Module*>& seen,
 std::vector<Module::Declared> Module::declared_parameters() const {
   std::vector<Declared> found;
   std::set<const Module*> seen;
+  // Copies of a module are others and have its parameters.
+  std::set<const Parameter*> known;
   visit("", seen, [&](const std::string& path, const Module& module) {
     for (const ParameterRef& parameter : module.own_parameters()) {
+      if (!known.insert(parameter.get()).second) continue;
       found.push_back({path + parameter->name, parameter, &module});
     }
   });
@@ -56,16 +60,32 @@ std::vector<Module::Declared> Module::declared_parameters() const {
 
 std::vector<NamedParameter> Module::parameters() const {
   std::vector<NamedParameter> found;
+  std::map<const VariableState*, std::size_t> places;
+  const auto add = [&](std::string name, const ParameterRef& parameter) {
+    NamedParameter named{std::move(name), parameter};
+    const auto [place, is_new] =
+        places.emplace(parameter->variable.state().get(), found.size());
+    if (is_new) return found.push_back(std::move(named));
+    // A module may hold the variable of another one, which alone knows what it
+    // is and how it begins.
+    NamedParameter& known = found[place->second];
+    const auto is_held = [](const Parameter& each) {
+      return each.init.kind == Init::Kind::kGiven;
+    };
+    if (is_held(*known.parameter) && !is_held(*parameter)) {
+      known = std::move(named);
+    }
+  };
   for (const auto& [name, parameter, module] : declared_parameters()) {
     // A view (nn/view.h) computes the parameter from parts. It may stand in for
     // it altogether: then only the parts are trained and saved.
     const ViewedParameter* viewed = parameter->viewed.get();
     if (viewed == nullptr || !viewed->view->replaces_parameter()) {
-      found.push_back({name, parameter});
+      add(name, parameter);
     }
     if (viewed == nullptr) continue;
     for (const ParameterRef& part : viewed->parts) {
-      found.push_back({name + "." + part->name, part});
+      add(name + "." + part->name, part);
     }
   }
   return found;

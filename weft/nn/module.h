@@ -59,8 +59,11 @@ class Module {
 
   // All parameters below this module, parents before children, in the order
   // of declaration; what a view keeps of one comes behind it, or in its place.
+  // A variable that stands at several places is one parameter, by the name that
+  // it has in the first module which declares it.
   std::vector<NamedParameter> parameters() const;
-  // The same without regard to views.
+  // The same without regard to views, and with variables that modules merely
+  // hold under their names there, too.
   struct Declared {
     std::string name;
     ParameterRef parameter;

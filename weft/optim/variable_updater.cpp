@@ -51,6 +51,19 @@ void check_variable_dtype(const VariableState& variable) {
       .hint("keep it in f32 and cast what is read from it");
 }
 
+// It would be measured twice, and of its two steps one would be lost.
+void check_different(const std::vector<VariableRef>& variables) {
+  std::set<VariableRef> known;
+  for (const VariableRef& variable : variables) {
+    if (known.insert(variable).second) continue;
+    throw Error(ErrorCode::kInvalidArgument, "optimizer", "{} is there twice",
+                variable_title(*variable))
+        .hint(
+            "give it once: parameters() of the module of all that share it "
+            "has it once");
+  }
+}
+
 // What begins as a copy of the variable needs something to copy.
 void check_has_value(const VariableState& variable) {
   if (variable.value.is_defined()) return;
@@ -82,6 +95,7 @@ VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
           statistic(Tensor::scalar(static_cast<float>(lr)), "learning_rate")),
       step_(statistic(Tensor::scalar(0.0), "step")) {
   WEFT_CHECK(names_.size() == variables_.size());
+  check_different(variables_);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const VariableState& variable = *variables_[i];
     check_variable_dtype(variable);
