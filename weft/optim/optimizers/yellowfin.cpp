@@ -190,16 +190,17 @@ class YellowFin : public Optimizer {
     Sums sums{zero, zero, zero, zero};
     Value elements = zero;
     const auto add = [](Value& total, const Value& values) {
-      total = total + cast(sum(values), DType::kF64);
+      total = total + sum(values);
     };
     for (const ParameterStep& step : parameters) {
-      const Value& g = step.gradient;
-      const Value& mean = step.slots[1];
+      // Squares of what f32 holds may lie beyond all that it does.
+      const Value g = cast(step.gradient, DType::kF64);
+      const Value mean = cast(step.slots[1], DType::kF64);
       add(sums.square, square(g));
       add(sums.with_mean, g * mean);
       add(sums.mean_square, square(mean));
       if (!is_sparse_) continue;
-      add(sums.density, cast(not_equal(g, scalar_like(g, 0)), DType::kF32));
+      add(sums.density, cast(not_equal(g, scalar_like(g, 0)), DType::kF64));
       elements = elements + element_count(g.shape(), DType::kF64);
     }
     if (is_sparse_) sums.density = sums.density / elements;
