@@ -1,5 +1,6 @@
 // All workers hold the same parameters, bit for bit, whatever carries their
 // gradients; and those that travel as they are train what one worker would.
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -301,6 +302,29 @@ TEST(Copies, BeginAsTheFirstWorkers) {
   EXPECT_NE(said.find("initial weights of rank 0, as rank 1 had others"),
             std::string::npos)
       << said;
+}
+
+// A sum of two NaN has the bits of either, which are not everywhere the same
+// one's. Which parameter holds one is told by whoever would save it.
+TEST(Copies, HaveNotComeApartByTheBitsOfNaN) {
+  ThreadWorld world(2);
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    nn::Sequential model{nn::Linear{40, 2}};
+    model.initialize(3);
+    const auto optimizer = make_optimizer("momentum", {});
+    WorkerGroup group(transport, 20);
+    SyncRecipe recipe = recipe_of("allreduce", "none", "none", "ring");
+    recipe.topology = "2@1us,1GB/s";
+    SyncedWorker worker(described(model), *optimizer, recipe, group);
+    worker.run(batch_of(group.rank(), 0), {.number = 0, .epoch = 0, .lr = 0.1});
+    const Tensor bias = model.parameters().back().parameter->variable.tensor();
+    bias.data<float>()[0] = std::bit_cast<float>(
+        group.rank() == 0 ? std::uint32_t{0x7FC00000} : 0xFFC00001);
+    EXPECT_NO_THROW(worker.checkpoint());
+    if (group.rank() == 0) bias.data<float>()[0] = 0;
+    EXPECT_ANY_THROW(worker.checkpoint());
+  });
 }
 
 // Copies that come apart are found at the next checkpoint.

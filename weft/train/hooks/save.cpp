@@ -1,29 +1,9 @@
 #include "weft/train/hooks/save.h"
 
-#include <algorithm>
-#include <bit>
-#include <limits>
-
+#include "weft/train/step/all_finite.h"
 #include "weft/train/train_loop.h"
 
 namespace weft {
-namespace {
-
-bool is_finite(const Tensor& tensor) {
-  // Masks and counts are whole numbers.
-  if (tensor.dtype() != DType::kF32) return true;
-  // Without their sign, the bits of infinity and NaN are above those of all
-  // numbers, and the largest bits are found by vectors.
-  std::uint32_t largest = 0;
-  for (const float value : tensor.span<float>()) {
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) << 1);
-  }
-  return largest <
-         std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity())
-             << 1;
-}
-
-}  // namespace
 
 void SaveHook::on_step(TrainLoop& loop) {
   const std::int64_t every = loop.recipe().train.checkpoint_every;
@@ -55,7 +35,7 @@ void SaveHook::save(TrainLoop& loop, bool is_best) {
   for (const NamedTensor& named : tensors) {
     // A checkpoint from which nobody can go on must not replace one from which
     // one can.
-    if (!is_finite(named.tensor)) {
+    if (!all_finite(named.tensor)) {
       loop.fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
     }
   }

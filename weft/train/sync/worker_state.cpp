@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "weft/train/step/all_finite.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/slices.h"
 
@@ -25,6 +26,13 @@ std::vector<NamedTensor> kept_beside(const StepDescription& description) {
     }
   }
   return kept;
+}
+
+// What equal copies have alike. A sum of two NaN has the bits of either, so
+// that ranks may hold different ones: who writes the checkpoint refuses them,
+// by the parameter's name.
+std::string mark_of(const Tensor& tensor) {
+  return all_finite(tensor) ? checksum_of(tensor) : "NaN or infinity";
 }
 
 std::string carried_name(int rank, const std::string& name) {
@@ -85,7 +93,7 @@ void WorkerState::share_statistics() {
 void WorkerState::check_copies(std::int64_t number, bool has_copy) {
   std::vector<AgreedItem> items;
   for (const NamedTensor& named : trainable_) {
-    items.push_back({named.name, checksum_of(named.tensor)});
+    items.push_back({named.name, mark_of(named.tensor)});
   }
   group_.agree(fmt::format("parameters after step {}", number + 1), items,
                "copies that were equal have come apart: a defect of Weft, or "
