@@ -325,9 +325,7 @@ void refuse_ignored(const InspectArguments& arguments, const fs::path& path) {
 void inspect(const InspectArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   check(PassOptions{.without = arguments.without});
-  fs::path path = arguments.file;
-  // The folder of a run stands for its best checkpoint.
-  if (fs::is_directory(path)) path /= "best.safetensors";
+  const fs::path path = checkpoint_of(arguments.file);
   refuse_ignored(arguments, path);
   if (is_exported_function(path)) return inspect_exported(arguments, path);
   const auto extension = path.extension();

@@ -4,6 +4,7 @@
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -60,6 +61,22 @@ class InterruptionTest(CliTest):
     def finish(self, process: subprocess.Popen) -> None:
         _, errors = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 0, errors)
+
+    def test_before_an_epoch_no_model_is_the_best(self) -> None:
+        self.finish(self.start("whole"))
+        best = self.folder / "whole" / "best.safetensors"
+        self.assertIn(str(best), self.succeed("inspect", best.parent))
+        out = self.folder / "begun"
+        watch = RenameWatch(out)
+        process = self.start("begun", "--set", "train.batch=8")
+        watch.wait("last.safetensors", 1)
+        process.kill()
+        process.communicate()
+        watch.close()
+        # Older versions left there what an earlier run had called its best.
+        shutil.copy(best, out)
+        for verb in ("inspect", "eval"):
+            self.refuse(verb, out, parts=("no epoch", "last.safetensors"))
 
     def test_killed_anywhere_it_resumes_bit_for_bit(self) -> None:
         self.finish(self.start("whole"))

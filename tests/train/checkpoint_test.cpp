@@ -32,6 +32,26 @@ std::int64_t step_of(const fs::path& path) {
   return CheckpointFile(path).info().step;
 }
 
+TEST(CheckpointFolder, SetsAsideWhatIsOfAnotherRun) {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  EXPECT_EQ(checkpoints.set_aside(), std::nullopt);
+  checkpoints.save(checkpoint(1), /*is_best=*/true);
+  checkpoints.save(checkpoint(2), /*is_best=*/false);
+  const fs::path earlier = folder.path() / "earlier";
+  EXPECT_EQ(checkpoints.set_aside(), earlier);
+  EXPECT_EQ(checkpoints.latest(), std::nullopt);
+  EXPECT_FALSE(fs::exists(checkpoints.best_path()));
+  EXPECT_EQ(step_of(earlier / "best.safetensors"), 1);
+  EXPECT_EQ(step_of(earlier / "last.safetensors"), 2);
+  EXPECT_TRUE(fs::exists(earlier / "best.json"));
+  // A third run has no best one, and that of the first is not its.
+  checkpoints.save(checkpoint(3), /*is_best=*/false);
+  EXPECT_EQ(checkpoints.set_aside(), earlier);
+  EXPECT_EQ(step_of(earlier / "last.safetensors"), 3);
+  EXPECT_FALSE(fs::exists(earlier / "best.safetensors"));
+}
+
 TEST(CheckpointInfo, SurvivesTheWayThroughJson) {
   const CheckpointInfo info = checkpoint(7).info;
   const CheckpointInfo back = parse_checkpoint_info(to_json(info), "x");

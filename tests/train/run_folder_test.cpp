@@ -137,11 +137,30 @@ TEST_F(RunFolder, ANewRunForgetsTheOneBefore) {
   begin(recipe("run", {"train.seed=7"}), stopper);
   EXPECT_TRUE(epochs("run").empty());
   EXPECT_TRUE(fs::exists(folder_ / "run" / "last.safetensors"));
-  // The best one there is the other run's, which is kept.
-  EXPECT_EQ(load_trained(before.checkpoint).info.seed, 1u);
+  // That of the other run is kept.
+  EXPECT_EQ(load_trained(folder_ / "run" / "earlier").info.seed, 1u);
+  EXPECT_NE(stopper.notes.find("run/earlier"), std::string::npos)
+      << stopper.notes;
   test::expect_error(ErrorCode::kUnavailable,
                      {"no epoch of this run", "last.safetensors"},
                      [&] { load_trained(folder_ / "run"); });
+}
+
+// A run that is killed before its first checkpoint begins anew.
+TEST_F(RunFolder, ANewRunDoesNotGoOnFromTheOneBefore) {
+  train(recipe("run"));
+  const Recipe other = recipe("run", {"train.seed=7"});
+  // What is thrown at a step is not waited for: nothing is saved.
+  AtStep killed(3, [] { throw Error(ErrorCode::kInternal, "test", "killed"); });
+  begin(other, killed);
+  AtStep observer(1 << 30);
+  const TrainResult result =
+      Trainer(other, {.name = "run", .is_resumed = true}).run(observer);
+  EXPECT_EQ(result.steps, 24);
+  EXPECT_NE(observer.notes.find("no checkpoint"), std::string::npos)
+      << observer.notes;
+  EXPECT_EQ(load_trained(folder_ / "run").info.seed, 7u);
+  EXPECT_EQ(load_trained(folder_ / "run" / "earlier").info.seed, 1u);
 }
 
 TEST_F(RunFolder, MorePatienceGoesOn) {

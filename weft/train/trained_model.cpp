@@ -3,6 +3,7 @@
 #include "weft/nn/recurrent.h"
 #include "weft/train/model_in_use.h"
 #include "weft/train/step/export.h"
+#include "weft/train/step/train_hook.h"
 
 namespace weft {
 namespace {
@@ -19,11 +20,12 @@ bool is_before_best(const fs::path& last) {
   }
 }
 
-// People name the folder of a run and mean its best model, not its last.
-fs::path checkpoint_at(const fs::path& path) {
+}  // namespace
+
+fs::path checkpoint_of(const fs::path& path) {
   if (!fs::is_directory(path)) return path;
   const fs::path last = path / "last.safetensors";
-  // What an earlier run in the folder has left would be taken for this one's.
+  // Older versions of Weft left an earlier run's best one beside a new last.
   if (!is_before_best(last)) return path / "best.safetensors";
   throw Error(ErrorCode::kUnavailable, path.string(),
               "no epoch of this run was measured yet, so that no model is its "
@@ -31,13 +33,11 @@ fs::path checkpoint_at(const fs::path& path) {
       .hint(last.string() + " is its newest");
 }
 
-}  // namespace
-
 TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder,
                           const GivenObjects& given) {
   TrainedModel result;
-  result.path = checkpoint_at(path);
+  result.path = checkpoint_of(path);
   const CheckpointFile file(result.path);
   result.info = file.info();
   result.recipe =

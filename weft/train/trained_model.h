@@ -20,7 +20,12 @@ struct TrainedModel {
   nn::Module& model() { return *assembly.model; }
 };
 
-// Opens a checkpoint, or the best one of a run's folder. A `data_folder` that
+// The checkpoint that a path means: people name the folder of a run and mean
+// its best model. Throws Error(kUnavailable) for a run of which no epoch was
+// measured yet.
+std::filesystem::path checkpoint_of(const std::filesystem::path& path);
+
+// Opens the checkpoint that a path means. A `data_folder` that
 // is not empty stands in for the recipe's.
 // Throws Error(kUnavailable) if there is none, Error(kDataLoss) if it is
 // damaged or does not fit its own recipe, and Error(kInvalidArgument) where the

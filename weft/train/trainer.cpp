@@ -123,10 +123,10 @@ class Trainer::Run {
     TrainObserver& told = worker_->is_first() ? observer : silent;
     try {
       add<NarrateHook>(told);
-      if (options_.is_resumed) resume(told);
+      const bool goes_on = options_.is_resumed && resume(told);
       // Whoever waits for an epoch should not learn only then.
       require_room();
-      begin_record();
+      begin_record(goes_on, told);
       told.on_start(summary());
       if (privacy_) {
         told.on_note(privacy_->text());
@@ -203,14 +203,15 @@ class Trainer::Run {
     require_memory(recipe_, needed);
   }
 
-  void resume(TrainObserver& observer) {
+  // Whether there is something to go on from.
+  bool resume(TrainObserver& observer) {
     std::string note;
     const auto file = worker_->newest(folder_.latest(), note);
     if (!note.empty()) observer.on_note(note);
     if (!file) {
       observer.on_note("no checkpoint in " + recipe_.log.folder +
                        " yet: starting from the beginning");
-      return;
+      return false;
     }
     note = worker_->restore(*file);
     if (!note.empty()) observer.on_note(note);
@@ -232,6 +233,7 @@ class Trainer::Run {
           "trained so far",
           file->tensors().path().string(), fmt::join(changed, ", ")));
     }
+    return true;
   }
 
   // A run that ended early is over, unless it now has more patience than by
@@ -251,8 +253,14 @@ class Trainer::Run {
   }
 
   // The folder says from now on what it is of: the recipe, and that it runs.
-  void begin_record() {
+  void begin_record(bool goes_on, TrainObserver& observer) {
     if (!worker_->is_first()) return;
+    // A run that begins must neither go on from what an earlier one has left
+    // there nor call it its best; who forgot --resume has it still.
+    if (const auto earlier = goes_on ? std::nullopt : folder_.set_aside()) {
+      observer.on_note("the checkpoints of an earlier run are now in " +
+                       earlier->string() + ", in place of any there");
+    }
     write_file(std::filesystem::path(recipe_.log.folder) / "recipe.toml",
                kept_text(recipe_));
     RunRecord record = new_record();

@@ -44,6 +44,14 @@ T count_at(const Json& json, const char* key, std::string_view where) {
   return value.get<T>();
 }
 
+void move_file(const fs::path& from, const fs::path& to) {
+  std::error_code reason;
+  fs::rename(from, to, reason);
+  if (!reason) return;
+  throw Error(ErrorCode::kUnavailable, from.string(),
+              "cannot be moved to {}: {}", to.string(), reason.message());
+}
+
 }  // namespace
 
 std::string to_json(const CheckpointInfo& info) {
@@ -183,6 +191,29 @@ std::optional<fs::path> CheckpointFolder::latest() const {
   std::error_code ignored;
   if (fs::exists(last_path(), ignored)) return last_path();
   return std::nullopt;
+}
+
+// The last one stands first: from what is moved in part nobody goes on.
+std::vector<fs::path> CheckpointFolder::files() const {
+  return {last_path(), json_path(last_path()), best_path(),
+          json_path(best_path())};
+}
+
+std::optional<fs::path> CheckpointFolder::set_aside() {
+  std::error_code ignored;
+  std::vector<fs::path> own;
+  for (const fs::path& file : files()) {
+    if (fs::exists(file, ignored)) own.push_back(file);
+  }
+  if (own.empty()) return std::nullopt;
+  const CheckpointFolder earlier(folder_ / "earlier");
+  // What stayed there of a third run would seem to be of this one. What cannot
+  // be removed cannot be replaced either, which is told below.
+  for (const fs::path& file : earlier.files()) fs::remove(file, ignored);
+  for (const fs::path& file : own) {
+    move_file(file, earlier.folder_ / file.filename());
+  }
+  return earlier.folder_;
 }
 
 }  // namespace weft

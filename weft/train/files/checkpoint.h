@@ -7,6 +7,8 @@
 //   last.safetensors   last.json    the newest
 //   best.safetensors   best.json    the one with the best score so far
 //
+// and below it, in "earlier", those of the run that was there before.
+//
 // Threads: caller synchronises; one process writes a folder.
 #pragma once
 
@@ -95,7 +97,14 @@ class CheckpointFolder {
   // The newest checkpoint, or nothing in a fresh folder.
   std::optional<std::filesystem::path> latest() const;
 
+  // Puts what is there into "earlier", in place of what that folder has, and
+  // returns its path, or nothing where there are no checkpoints. Throws
+  // Error(kUnavailable) where files cannot be moved.
+  std::optional<std::filesystem::path> set_aside();
+
  private:
+  std::vector<std::filesystem::path> files() const;
+
   std::filesystem::path folder_;
 };
 
