@@ -73,6 +73,22 @@ StepDescription alone_description(const StepDescription& description,
                          description.inputs(), options, &optimizer);
 }
 
+// The bound by which the policy clips what it sums. What backward has clipped
+// is not clipped again.
+double clip_norm_of_sums(const SyncRecipe& recipe, const StepOptions& options) {
+  const double clip_norm =
+      clips_first(policy_of(recipe), recipe) ? 0 : options.clip_norm;
+  if (recipe.overlap_forward && clip_norm > 0) {
+    throw refused("sync.overlap_forward", "true",
+                  {"optimizer.clip_norm with this policy",
+                   "the norm of all gradients is not known before the last has "
+                   "come",
+                   "policy = \"server\", which clips before gradients travel; "
+                   "or leave one of them out"});
+  }
+  return clip_norm;
+}
+
 // Whether memory is shared is known only where the ranks are.
 void check_memory(const SyncRecipe& recipe, const Transport& transport) {
   const Call<SyncPolicyDef> policy = policy_of(recipe);
@@ -119,18 +135,25 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
     chosen_ += "one bucket: the optimizer looks at all gradients together";
   }
   const SyncRecipe settled = settle(recipe);
-  const Call<SyncPolicyDef> policy = policy_of(recipe);
-  // What backward has clipped is not clipped again.
-  const double clip_norm =
-      clips_first(policy, recipe) ? 0 : description.options().clip_norm;
-  if (overlaps_forward_ && clip_norm > 0) {
-    throw refused("sync.overlap_forward", "true",
-                  {"optimizer.clip_norm with this policy",
-                   "the norm of all gradients is not known before the last has "
-                   "come",
-                   "policy = \"server\", which clips before gradients travel; "
-                   "or leave one of them out"});
+  // What all have in common, which backward's options are not: what workers
+  // draw alike must not depend on the rank.
+  const StepOptions& common = description.options();
+  const double clip_norm = clip_norm_of_sums(settled, common);
+  make_backward(policy_of(settled), optimizer, clip_norm);
+  prioritize(settled, common.seed);
+  find_unread();
+  make_policy(settled, optimizer, clip_norm, common);
+  state_ = model_.all(*policy_);
+  // A value from the start tells the trainer to keep a log of it.
+  traffic_.emplace();
+  if (measure_every_ > 0) {
+    drift_meter_.emplace(group_, layout_.buckets(), policy_->state(), settled,
+                         common.seed);
   }
+}
+
+void SyncedWorker::make_backward(const Call<SyncPolicyDef>& policy,
+                                 const Optimizer& optimizer, double clip_norm) {
   const auto gradients = layout_.gradients();
   description_.set_gradients(gradients);
   if (policy.def->shares_model) {
@@ -141,36 +164,30 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
   } else {
     backward_.emplace(description_, StepCut::kGradients);
   }
-  if (privacy && privacy->one_by_one_norm) {
-    one_by_one_.emplace(gradients, *privacy->one_by_one_norm);
+  if (privacy_ && privacy_->one_by_one_norm) {
+    one_by_one_.emplace(gradients, *privacy_->one_by_one_norm);
   }
-  prioritize(settled, description.options().seed);
-  find_unread();
-  policy_ = policy.def->make(
-      policy.options,
-      {.communicator = group_.communicator(),
-       .network = group_.network(),
-       .recipe = settled,
-       .optimizer = optimizer,
-       .roles = roles_,
-       .clip_norm = clip_norm,
-       // This is the seed that all have in common, and not backward's:
-       // what workers draw alike must not depend on the rank.
-       .seed = description.options().seed,
-       .executables = description.options().executables,
-       .price = price_of_sync(settled, optimizer),
-       .trainable = layout_.exchanged(),
-       .statistics = model_.batch_statistics(),
-       .buckets = layout_.buckets()});
-  if (privacy && !privacy->own) {
-    policy_ = with_noise(std::move(policy_), privacy->noise);
-  }
-  state_ = model_.all(*policy_);
-  // A value from the start tells the trainer to keep a log of it.
-  traffic_.emplace();
-  if (measure_every_ > 0) {
-    drift_meter_.emplace(group_, layout_.buckets(), policy_->state(), settled,
-                         description.options().seed);
+}
+
+void SyncedWorker::make_policy(const SyncRecipe& settled,
+                               const Optimizer& optimizer, double clip_norm,
+                               const StepOptions& common) {
+  const Call<SyncPolicyDef> policy = policy_of(settled);
+  policy_ = policy.def->make(policy.options,
+                             {.communicator = group_.communicator(),
+                              .network = group_.network(),
+                              .recipe = settled,
+                              .optimizer = optimizer,
+                              .roles = roles_,
+                              .clip_norm = clip_norm,
+                              .seed = common.seed,
+                              .executables = common.executables,
+                              .price = price_of_sync(settled, optimizer),
+                              .trainable = layout_.exchanged(),
+                              .statistics = model_.batch_statistics(),
+                              .buckets = layout_.buckets()});
+  if (privacy_ && !privacy_->own) {
+    policy_ = with_noise(std::move(policy_), privacy_->noise);
   }
 }
 

@@ -78,6 +78,11 @@ class SyncedWorker : public Worker {
   void fail(const Error& error) override;
 
  private:
+  void make_backward(const Call<SyncPolicyDef>& policy,
+                     const Optimizer& optimizer, double clip_norm);
+  // `common` are the options that all workers have alike.
+  void make_policy(const SyncRecipe& settled, const Optimizer& optimizer,
+                   double clip_norm, const StepOptions& common);
   void prioritize(const SyncRecipe& recipe, std::uint64_t seed);
   void find_unread();
   void gradient_is_there(std::size_t parameter);
