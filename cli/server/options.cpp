@@ -116,46 +116,57 @@ void check(const ServeArguments& arguments) {
   }
 }
 
-}  // namespace
-
-ServeArguments parse_serve_arguments(int argc, char** argv) {
-  ServeArguments arguments;
-  auto& [executors, repository, deadline, access, request_log] =
-      arguments.server;
-  auto& http = arguments.http;
-  executors.threads = thread_count();
-  executors.executors = 0;
+// What options say in words of their own, until all of them are read.
+struct Given {
   std::string token_file;
   std::string watch = "1s";
   std::vector<std::string> warm_up;
+  std::string request_file;
+  std::uint64_t request_log_bytes = std::uint64_t{1} << 30;
+  bool is_http_alone = false;
+};
 
-  CLI::App app(
-      "Serve models over HTTP and gRPC, by the open inference protocol.",
-      "weft serve");
-  app.footer(kFooter);
-  app.add_option("MODEL", arguments.models, "what is served")->required();
-  const auto time = [&](const char* name, Duration& duration, const char* text,
-                        const char* help) {
-    app.add_option_function<std::string>(
-           name,
-           [&duration, name](const std::string& given) {
-             duration = parse_duration(name, given);
-           },
-           help)
-        ->type_name("TIME")
-        ->default_str(text);
-  };
-  app.add_option("--host", http.address, "the address to listen at")
+void add_time(CLI::App& app, const char* name, Duration& duration,
+              const char* text, const char* help) {
+  app.add_option_function<std::string>(
+         name,
+         [&duration, name](const std::string& given) {
+           duration = parse_duration(name, given);
+         },
+         help)
+      ->type_name("TIME")
+      ->default_str(text);
+}
+
+void add_bytes(CLI::App& app, const char* name, std::uint64_t& bytes,
+               const char* help) {
+  app.add_option(name, bytes, help)
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      // CLI11 makes the largest number there is of -1.
+      ->transform(CLI::Validator(
+          [](const std::string& text) {
+            return text.starts_with('-') ? text + " is no number of bytes"
+                                         : std::string();
+          },
+          ""));
+}
+
+void add_addresses(CLI::App& app, ServeArguments& arguments, Given& given) {
+  app.add_option("--host", arguments.http.address, "the address to listen at")
       ->capture_default_str();
-  app.add_option("--port", http.port, "of HTTP; 0: any that is free")
+  app.add_option("--port", arguments.http.port, "of HTTP; 0: any that is free")
       ->capture_default_str();
   auto* grpc = app.add_option("--grpc-port", arguments.grpc->port,
                               "of gRPC; 0: any that is free")
                    ->capture_default_str();
-  std::string request_file;
-  std::uint64_t request_log_bytes = std::uint64_t{1} << 30;
-  bool is_http_alone = false;
-  app.add_flag("--no-grpc", is_http_alone, "serve HTTP alone")->excludes(grpc);
+  app.add_flag("--no-grpc", given.is_http_alone, "serve HTTP alone")
+      ->excludes(grpc);
+}
+
+void add_computing(CLI::App& app, serve::ServerOptions& server, Given& given) {
+  auto& executors = server.executors;
+  auto& repository = server.repository;
   app.add_option("--threads", executors.threads,
                  "that compute, for all models together")
       ->capture_default_str()
@@ -168,28 +179,31 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
                  "rows of several requests that run together at most")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 16));
-  time("--delay", executors.delay, "0ms",
-       "how long a request waits for others to share its run");
+  add_time(app, "--delay", executors.delay, "0ms",
+           "how long a request waits for others to share its run");
   app.add_option("--queue", executors.most_waiting,
                  "requests of a model that may wait; one more is refused")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  time("--deadline", deadline, "30s",
-       "how long a request that says nothing may wait");
+  add_time(app, "--deadline", server.deadline, "30s",
+           "how long a request that says nothing may wait");
   app.add_option("--plans", repository.model.most_plans,
                  "combinations of shapes that are kept of a model")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
-  app.add_option("--warm-up", warm_up,
+  app.add_option("--warm-up", given.warm_up,
                  "[MODEL:]DIM=SIZE,…: shapes to run before the first request; "
                  "by default all numbers of rows")
       ->allow_extra_args(false)
       ->type_name("SHAPE");
-  app.add_option("--watch", watch,
+  app.add_option("--watch", given.watch,
                  "how often files are looked at for a new version; off: never")
       ->capture_default_str()
       ->type_name("TIME");
-  app.add_option("--token-file", token_file,
+}
+
+void add_clients(CLI::App& app, serve::HttpOptions& http, Given& given) {
+  app.add_option("--token-file", given.token_file,
                  "holds the token that clients must show; WEFT_SERVE_TOKEN "
                  "does, too")
       ->type_name("FILE");
@@ -201,32 +215,22 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
                  "of HTTP that may be open")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  // CLI11 makes the largest number there is of -1.
-  const auto bytes = [](CLI::Option* option) {
-    option->capture_default_str()
-        ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-        ->transform(CLI::Validator(
-            [](const std::string& text) {
-              return text.starts_with('-') ? text + " is no number of bytes"
-                                           : std::string();
-            },
-            ""));
-  };
-  bytes(app.add_option("--body", http.most_body_bytes,
-                       "bytes of a request at most"));
+  add_bytes(app, "--body", http.most_body_bytes, "bytes of a request at most");
   app.add_option("--http-threads", http.threads, "that read and write HTTP")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  app.add_option("--log-requests", request_file,
+}
+
+void add_log(CLI::App& app, Given& given) {
+  app.add_option("--log-requests", given.request_file,
                  "write the features of each request there, an object a line, "
                  "for weft validate skew")
       ->type_name("FILE.jsonl");
-  bytes(app.add_option(
-      "--log-bytes", request_log_bytes,
-      "that the log of requests may have; then no more is written"));
-  time("--drain", arguments.drain, "30s",
-       "how long SIGTERM waits for what has come in");
+  add_bytes(app, "--log-bytes", given.request_log_bytes,
+            "that the log of requests may have; then no more is written");
+}
 
+void parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -234,22 +238,52 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
     throw Error(ErrorCode::kInvalidArgument, "serve", "{}", error.what())
         .hint("weft serve --help");
   }
+}
+
+// Options that are made of others, or wait for them.
+void settle(const Given& given, ServeArguments& arguments) {
+  auto& executors = arguments.server.executors;
+  auto& repository = arguments.server.repository;
   if (executors.executors == 0) {
     executors.executors = std::min(2, executors.threads);
   }
-  if (watch != "off") repository.watch_every = parse_duration("--watch", watch);
-  for (const std::string& text : warm_up) parse_warm_up(text, repository);
-  read_token(token_file, arguments);
-  if (!request_file.empty()) {
-    request_log =
-        std::make_shared<serve::RequestLog>(request_file, request_log_bytes);
+  if (given.watch != "off") {
+    repository.watch_every = parse_duration("--watch", given.watch);
   }
-  if (is_http_alone) arguments.grpc.reset();
+  for (const std::string& text : given.warm_up) parse_warm_up(text, repository);
+  read_token(given.token_file, arguments);
+  if (!given.request_file.empty()) {
+    arguments.server.request_log = std::make_shared<serve::RequestLog>(
+        given.request_file, given.request_log_bytes);
+  }
+  if (given.is_http_alone) arguments.grpc.reset();
   if (arguments.grpc) {
-    arguments.grpc->address = http.address;
-    arguments.grpc->tls = http.tls;
-    arguments.grpc->most_message_bytes = http.most_body_bytes;
+    arguments.grpc->address = arguments.http.address;
+    arguments.grpc->tls = arguments.http.tls;
+    arguments.grpc->most_message_bytes = arguments.http.most_body_bytes;
   }
+}
+
+}  // namespace
+
+ServeArguments parse_serve_arguments(int argc, char** argv) {
+  ServeArguments arguments;
+  arguments.server.executors.threads = thread_count();
+  arguments.server.executors.executors = 0;
+  Given given;
+  CLI::App app(
+      "Serve models over HTTP and gRPC, by the open inference protocol.",
+      "weft serve");
+  app.footer(kFooter);
+  app.add_option("MODEL", arguments.models, "what is served")->required();
+  add_addresses(app, arguments, given);
+  add_computing(app, arguments.server, given);
+  add_clients(app, arguments.http, given);
+  add_log(app, given);
+  add_time(app, "--drain", arguments.drain, "30s",
+           "how long SIGTERM waits for what has come in");
+  parse(app, argc, argv);
+  settle(given, arguments);
   check(arguments);
   return arguments;
 }
