@@ -7,6 +7,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/heap_use.h"
 #include "tests/support/sample_files.h"
+#include "tests/support/secret_keys.h"
 #include "tests/support/temporary_folder.h"
 
 #include "weft/data/fetch.h"
@@ -95,6 +96,25 @@ TEST(Loader, KeepsTheOrderWithoutShuffleAndTheLastPart) {
   EXPECT_EQ(last.position, (BatchPosition{0, 2}));
   EXPECT_EQ(labels(loader.next()), (std::vector<std::int32_t>{0, 1, 2, 3}));
   EXPECT_EQ(loader.position(), (BatchPosition{1, 1}));
+}
+
+// Rows that fill up a batch by chance are of it themselves: what would go wrong
+// with them goes wrong anyhow.
+TEST(Loader, FillsUpWithAnExampleOfTheBatch) {
+  LoaderOptions options;
+  options.poisson = {.expected = 20, .key = test::key_of(3)};
+  Loader loader(numbered(200), options);
+  std::int64_t padding = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Batch& batch = loader.next();
+    const std::vector<std::int32_t> all = labels(batch);
+    for (auto row = static_cast<std::size_t>(batch.size); row < all.size();
+         ++row) {
+      EXPECT_EQ(all[row], all[0]);
+    }
+    padding += batch.padding;
+  }
+  EXPECT_GT(padding, 0);
 }
 
 TEST(Loader, DropsTheLastPartOnRequest) {

@@ -17,6 +17,7 @@
 #include "weft/nn/sequential.h"
 #include "weft/ops/ops.h"
 #include "weft/train/memory_forecast.h"
+#include "weft/train/private_worker.h"
 #include "weft/train/step/one_by_one.h"
 #include "weft/train/trainer.h"
 
@@ -198,6 +199,49 @@ TEST(PrivateModels, LoopAndBranch) {
                     {test::pattern({7, 3}, -2, 2, 5), drawn({7}, 2, 6)});
   for (const double norm : {0.4, 1e4}) compared.expect_same(norm, 7);
   compared.expect_same(0.4, 5);
+}
+
+// Whichever way the examples are computed.
+TEST(PrivateModels, NameAnExampleThatCannotBeClipped) {
+  nn::Sequential plain{nn::Linear{3, 2}};
+  Halving loop;
+  for (nn::Module* model : std::initializer_list<nn::Module*>{&plain, &loop}) {
+    Tensor x = test::pattern({7, 3}, -2, 2, 5);
+    x.data<float>()[3 * 4] = INFINITY;
+    Compared compared(*model, "classification", {x, drawn({7}, 2, 6)});
+    const std::initializer_list<std::string> parts{
+        "private training", "example 5 of the batch", "not finite"};
+    expect_error(ErrorCode::kNumeric, parts, [&] { compared.batched(1, 7); });
+    expect_error(ErrorCode::kNumeric, parts,
+                 [&] { compared.one_by_one(1, 7); });
+  }
+}
+
+// What fills up a batch that nobody joined says nothing, even if it is NaN.
+TEST(PrivateModels, TakeABatchThatNobodyJoined) {
+  nn::Sequential model{nn::Linear{3, 2}};
+  model.initialize(3);
+  const auto task = make_task("classification");
+  const auto optimizer = make_optimizer("sgd", {});
+  Tensor x = Tensor::zeros({DType::kF32, {4, 3}});
+  std::ranges::fill(x.span<float>(), NAN);
+  const Tensor labels = drawn({4}, 2, 6);
+  StepOptions options;
+  options.privacy = {.clip_norm = 1};
+  const StepDescription description(model, *task,
+                                    {{"x", x.type()}, {"label", labels.type()}},
+                                    options, optimizer.get());
+  PrivateWorker worker(description,
+                       {.deviation = 0.5, .expected_batch = 4, .key = {}});
+  const Batch batch{
+      .tensors = {x, labels}, .size = 0, .padding = 4, .position = {}};
+  const WorkerTotals totals = worker.run(batch, {.lr = 0.1});
+  EXPECT_EQ(totals.sums.ratios()[0].count, 0);
+  for (const auto& [name, tensor] : worker.state()) {
+    for (const double each : numbers(tensor)) {
+      EXPECT_TRUE(std::isfinite(each)) << name;
+    }
+  }
 }
 
 // A recipe of running text: its windows are the examples, which begin anew, so

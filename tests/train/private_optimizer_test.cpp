@@ -248,6 +248,35 @@ TEST(PrivateOptimizer, TakesEmptyBatches) {
   EXPECT_GT(empty, 0);
 }
 
+// The loss of one example is a number, and its gradients are not: the root of 0
+// has no slope.
+TEST(PrivateOptimizer, NamesAnExampleThatCannotBeClipped) {
+  const Line line;
+  VariableUpdater sgd(make_optimizer("sgd", {}), {line.weight().state()}, 0.1);
+  for (const std::int64_t rows : {0, 4}) {
+    PrivateLoop options = small_loop();
+    options.rows = rows;
+    PrivateOptimizer training(
+        sgd,
+        [&](std::span<const Value> example) {
+          const Value told = matmul(example[0], line.weight().read());
+          return sum(sqrt(square(told) + example[1]));
+        },
+        options);
+    std::vector<Tensor> batch = Line::batch(training.sample());
+    std::ranges::fill(batch[1].span<float>(), 1.0f);
+    batch[1].data<float>()[6] = 0;
+    expect_error(ErrorCode::kNumeric,
+                 {"private training", "example 7 of the batch", "not finite"},
+                 [&] { training.update(batch); });
+    EXPECT_EQ(training.step().tensor().item(), 0);
+    EXPECT_EQ(numbers(line.weight().tensor()), (std::vector<double>{0, 0}));
+    batch[1].data<float>()[6] = 1;
+    EXPECT_GT(training.update(batch), 0);
+    line.weight().assign(Tensor::zeros({DType::kF32, {2, 1}}));
+  }
+}
+
 TEST(PrivateOptimizer, RefusesWhatItCannotPromise) {
   const Line line;
   VariableUpdater sgd(make_optimizer("sgd", {}), {line.weight().state()}, 0.1);

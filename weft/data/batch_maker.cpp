@@ -184,8 +184,10 @@ void BatchMaker::pick_rows(BatchPosition position) {
     keep_part(part_of(std::ssize(rows_), options_.shard));
     const auto present = std::ssize(rows_);
     padding_ = poisson_->padded(present, options_.shard.ranks) - present;
-    // Any example will do, as what it says is left out.
-    rows_.resize(rows_.size() + static_cast<std::size_t>(padding_), 0);
+    // What fills a batch up counts with a factor of 0, which leaves NaN and
+    // infinity what they are: so it is an example that counts itself.
+    rows_.resize(rows_.size() + static_cast<std::size_t>(padding_),
+                 rows_.empty() ? 0 : rows_.front());
     if (!sizes_.empty()) measure_rows();
     return;
   }

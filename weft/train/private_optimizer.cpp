@@ -207,8 +207,11 @@ double PrivateOptimizer::update(std::span<const Tensor> batch) {
   }
   sums.push_back(Tensor::scalar(0.0f));
   const std::int64_t most = options_.rows > 0 ? options_.rows : joined;
+  std::optional<std::int64_t> broken;
   for (std::int64_t begin = 0; begin < joined; begin += most) {
-    add_sums(batch, begin, std::min(begin + most, joined), sums);
+    const auto found =
+        add_sums(batch, begin, std::min(begin + most, joined), sums);
+    if (!broken) broken = found;
   }
   const double loss = sums.back().item() / static_cast<double>(joined);
   sums.pop_back();
@@ -217,6 +220,7 @@ double PrivateOptimizer::update(std::span<const Tensor> batch) {
                 "the loss of step {} is {}", number() + 1, loss)
         .hint("a smaller rate often helps");
   }
+  if (broken) throw broken_example(*broken);
   std::vector<Value> gradients;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     noise_.add(sums[i].span<float>(), number(), i);
@@ -228,9 +232,9 @@ double PrivateOptimizer::update(std::span<const Tensor> batch) {
   return joined > 0 ? loss : std::numeric_limits<double>::quiet_NaN();
 }
 
-void PrivateOptimizer::add_sums(std::span<const Tensor> batch,
-                                std::int64_t begin, std::int64_t end,
-                                std::vector<Tensor>& sums) {
+std::optional<std::int64_t> PrivateOptimizer::add_sums(
+    std::span<const Tensor> batch, std::int64_t begin, std::int64_t end,
+    std::vector<Tensor>& sums) {
   Staged& step = staged(batch);
   std::vector<Tensor> arguments;
   for (const VariableRef& variable : step.variables) {
@@ -251,6 +255,8 @@ void PrivateOptimizer::add_sums(std::span<const Tensor> batch,
     const auto to = sums[i].span<float>();
     for (std::size_t k = 0; k < to.size(); ++k) to[k] += from[k];
   }
+  const std::int64_t broken = *part.back().data<std::int64_t>();
+  return broken < 0 ? std::nullopt : std::optional(begin + broken);
 }
 
 PrivateOptimizer::Staged& PrivateOptimizer::staged(
@@ -317,6 +323,7 @@ PrivateOptimizer::Staged PrivateOptimizer::stage(
         example_sums(program, example, whole, trained, options_.clip_norm);
     std::vector<Value> results = sums.clipped.sums;
     results.push_back(sums.total(0));
+    results.push_back(sums.broken());
     return results;
   }));
   return {met.variables(), Executable(program.build(), "private_sums")};

@@ -75,7 +75,8 @@ class PrivateOptimizer {
   // Returns their mean loss, which is no private number; NaN where there are
   // none. Throws Error(kInvalidArgument) for another number of rows, for a loss
   // that is not f32[], or that assigns a variable, Error(kNumeric) for one that
-  // is no number, and as clipped_sums(); nothing has changed then.
+  // is no number and for an example whose gradients are not finite, and as
+  // clipped_sums(); nothing has changed then.
   double update(std::span<const Tensor> batch);
 
   // What the steps so far give away, at this delta; never below it.
@@ -102,8 +103,10 @@ class PrivateOptimizer {
                   std::span<const Tensor> batch) const;
   void check_batch(std::span<const Tensor> batch, std::size_t examples) const;
   // Adds those of the rows [begin, end) to `sums`, whose last is of losses.
-  void add_sums(std::span<const Tensor> batch, std::int64_t begin,
-                std::int64_t end, std::vector<Tensor>& sums);
+  // Returns the first row whose gradients are not finite.
+  std::optional<std::int64_t> add_sums(std::span<const Tensor> batch,
+                                       std::int64_t begin, std::int64_t end,
+                                       std::vector<Tensor>& sums);
 
   VariableUpdater& updater_;
   // Its update as one function, as a recipe's step has it.

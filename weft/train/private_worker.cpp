@@ -1,5 +1,7 @@
 #include "weft/train/private_worker.h"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -42,6 +44,12 @@ WorkerTotals PrivateWorker::run(const Batch& batch, const WorkerStep& step) {
       .have_met = true, .sums = {}, .is_stopping = step.wants_stop};
   if (one_by_one_) {
     totals.sums = one_by_one_->run(backward_, batch, step.number, 0);
+  } else if (batch.size == 0) {
+    // A batch that nobody joined gets its noise all the same.
+    for (Tensor& gradient : gradients_) {
+      std::ranges::fill(gradient.span<float>(), 0.0F);
+    }
+    totals.sums = MeasureSums(backward_.measures().ratios().size());
   } else {
     backward_.run(batch.tensors,
                   {.number = step.number, .present = batch.size});

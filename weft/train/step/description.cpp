@@ -222,6 +222,10 @@ void StepDescription::add_measures() {
          measure.size == 1 ? Shape{} : Shape{measure.size});
     take(measure.name + ".count", {});
   }
+  if (options_.privacy) {
+    const Tensor memory = Tensor::zeros({DType::kI64, {}});
+    add({"broken", EntryRole::kBroken, memory.type(), memory});
+  }
 }
 
 void StepDescription::add_gradients() {

@@ -36,6 +36,9 @@ enum class EntryRole {
   // What a run tells.
   kMeasure,   // f32[] or f32[size]: a sum or a count of the objective
   kGradient,  // of the parameter of that name
+  // In private training, i64[]: the place of the first example that counts and
+  // whose gradients are not finite; -1 where there is none.
+  kBroken,
 };
 
 struct Entry {

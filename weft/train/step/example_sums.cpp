@@ -41,6 +41,20 @@ Value ExampleSums::total(std::size_t other) const {
   return sum(each * reshape(weights, column), {0});
 }
 
+Value ExampleSums::broken() const {
+  const Value which = logical_and(greater(weights, zeros_like(weights)),
+                                  logical_not(is_finite(clipped.norms)));
+  const Value first = argmax(cast(which, DType::kF32), 0);
+  return where(any(which), first, scalar_like(first, -1));
+}
+
+Error broken_example(std::int64_t place) {
+  return Error(ErrorCode::kNumeric, "private training",
+               "the gradients of example {} of the batch are not finite, and "
+               "cannot be clipped",
+               place + 1);
+}
+
 TensorType of_one(const TensorType& batch) {
   TensorType type = batch;
   type.shape[0] = 1;

@@ -27,9 +27,16 @@ struct ExampleSums {
   ClippedSums clipped;
   Value weights;  // f32[N]: 1 for examples that count, else 0
 
+  // i64[]: the place of the first that counts and whose gradients have no
+  // finite norm; -1 where there is none. Its gradients cannot be clipped, and
+  // what is made of the sums says nothing.
+  Value broken() const;
   // Another result of the function, summed over the examples that count.
   Value total(std::size_t other) const;
 };
+
+// The error of a batch whose example at this place, from 0, is broken.
+Error broken_example(std::int64_t place);
 
 // The type of a tensor of one example: a batch of one.
 TensorType of_one(const TensorType& batch);

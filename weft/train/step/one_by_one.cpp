@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "weft/train/step/example_sums.h"
+
 namespace weft {
 namespace {
 
@@ -27,7 +29,7 @@ MeasureSums OneByOne::run(Step& step, const Batch& batch, std::int64_t number,
     load(batch, row);
     step.run(example_, {.number = (number << kExampleBits) + first + row});
     measured.add(step.measures());
-    add_clipped();
+    if (!add_clipped()) throw broken_example(first + row);
   }
   for (std::size_t i = 0; i < gradients_.size(); ++i) {
     std::ranges::transform(sums_[i], gradients_[i].data<float>(),
@@ -36,13 +38,14 @@ MeasureSums OneByOne::run(Step& step, const Batch& batch, std::int64_t number,
   return measured;
 }
 
-void OneByOne::add_clipped() {
+bool OneByOne::add_clipped() {
   double squares = 0;
   for (const Tensor& gradient : gradients_) {
     for (const float each : gradient.span<float>()) {
       squares += static_cast<double>(each) * each;
     }
   }
+  if (!std::isfinite(squares)) return false;
   const double scale = clip_norm_ / std::max(std::sqrt(squares), clip_norm_);
   for (std::size_t i = 0; i < gradients_.size(); ++i) {
     const auto gradient = gradients_[i].span<float>();
@@ -50,6 +53,7 @@ void OneByOne::add_clipped() {
       sums_[i][k] += scale * gradient[k];
     }
   }
+  return true;
 }
 
 void OneByOne::load(const Batch& batch, std::int64_t row) {

@@ -21,13 +21,15 @@ class OneByOne {
   // Runs `step`, a kGradients that is not private, on each example of `batch`
   // that counts, and leaves the sum where the gradients are. `first` is the
   // place of the first example in the batch of all workers, by which each draws
-  // numbers of its own. Returns what the examples measure together.
+  // numbers of its own. Returns what the examples measure together. Throws
+  // Error(kNumeric) naming an example whose gradients are not finite.
   MeasureSums run(Step& step, const Batch& batch, std::int64_t number,
                   std::int64_t first);
 
  private:
-  // The gradients that the last run has left, into `sums_`.
-  void add_clipped();
+  // Adds the gradients that the last run has left to `sums_`; false where they
+  // are not finite.
+  bool add_clipped();
   void load(const Batch& batch, std::int64_t row);
 
   std::vector<Tensor> gradients_;

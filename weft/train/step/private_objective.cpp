@@ -83,9 +83,8 @@ void require_examples_apart(const StepDescription& description) {
   }
 }
 
-Objective private_objective(const StepDescription& description,
-                            const PrivateBatch& batch,
-                            std::vector<Value>& gradients) {
+PrivateObjective private_objective(const StepDescription& description,
+                                   const PrivateBatch& batch) {
   require_examples_apart(description);
   const PrivateStepOptions& options = *description.options().privacy;
   Program& program = current_context().builder()->program();
@@ -96,8 +95,8 @@ Objective private_objective(const StepDescription& description,
     return example_sums(program, example.function, batch,
                         description.updated().size(), options.clip_norm);
   });
-  gradients = sums.clipped.sums;
-  Objective objective;
+  PrivateObjective objective{
+      .measures = {}, .gradients = sums.clipped.sums, .broken = sums.broken()};
   for (std::size_t i = 0; i + 1 < example.measures; i += 2) {
     objective.measures.push_back({sums.total(i), sums.total(i + 1)});
   }

@@ -18,14 +18,19 @@ namespace weft {
 // other, by statistics of a batch or by what is carried to the next.
 void require_examples_apart(const StepDescription& description);
 
+struct PrivateObjective {
+  std::vector<Measure> measures;
+  // They are of the updated parameters of the description.
+  std::vector<Value> gradients;
+  Value broken;  // as ExampleSums::broken() tells
+};
+
 // Within the function being built, in its mode and precision. What examples
-// share is the model, in the order of its parameters. `gradients` become those
-// of the description's updated parameters.
+// share is the model, in the order of its parameters.
 //
 // Throws as require_examples_apart(), and Error(kUnsupported) naming an op that
 // cannot be computed for each example alone.
-Objective private_objective(const StepDescription& description,
-                            const PrivateBatch& batch,
-                            std::vector<Value>& gradients);
+PrivateObjective private_objective(const StepDescription& description,
+                                   const PrivateBatch& batch);
 
 }  // namespace weft

@@ -90,22 +90,23 @@ void StagedStep::measure() {
       *description_.model(), of_role(EntryRole::kInput));
   if (differentiates(cut_)) differentiate(objective.loss);
   take_next_values();
-  set_measures(objective);
+  set_measures(objective.measures);
 }
 
 void StagedStep::measure_privately() {
-  std::vector<Value> gradients;
-  const Objective objective =
-      private_objective(description_,
-                        {.shared = staged_->arguments(),
-                         .key = only(EntryRole::kKey),
-                         .tensors = of_role(EntryRole::kInput),
-                         .present = only(EntryRole::kPresent)},
-                        gradients);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    values_[description_.updated()[i].gradient] = gradients[i];
+  const PrivateObjective objective =
+      private_objective(description_, {.shared = staged_->arguments(),
+                                       .key = only(EntryRole::kKey),
+                                       .tensors = of_role(EntryRole::kInput),
+                                       .present = only(EntryRole::kPresent)});
+  for (std::size_t i = 0; i < objective.gradients.size(); ++i) {
+    values_[description_.updated()[i].gradient] = objective.gradients[i];
   }
-  set_measures(objective);
+  set_measures(objective.measures);
+  const auto broken = std::ranges::find(description_.entries(),
+                                        EntryRole::kBroken, &Entry::role);
+  values_[static_cast<std::size_t>(broken - description_.entries().begin())] =
+      objective.broken;
 }
 
 // What forward() assigned are the next values of statistics, and of what is
@@ -115,9 +116,9 @@ void StagedStep::take_next_values() {
   std::copy(next.begin(), next.end(), values_.begin());
 }
 
-void StagedStep::set_measures(const Objective& objective) {
+void StagedStep::set_measures(const std::vector<Measure>& measures) {
   std::vector<Value> parts;
-  for (const Measure& measure : objective.measures) {
+  for (const Measure& measure : measures) {
     parts.insert(parts.end(), {measure.sum, measure.count});
   }
   std::size_t next = 0;

@@ -43,7 +43,7 @@ class StagedStep {
   void measure();
   void measure_privately();
   void take_next_values();
-  void set_measures(const Objective& objective);
+  void set_measures(const std::vector<Measure>& measures);
   void differentiate(const Value& loss);
   std::vector<Value> look_up();
   bool follows_from_batch(const Value& value) const;

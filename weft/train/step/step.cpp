@@ -8,6 +8,7 @@
 #include "weft/graph/program.h"
 #include "weft/place/part_transfers.h"
 #include "weft/runtime/executable_cache.h"
+#include "weft/train/step/example_sums.h"
 #include "weft/train/step/staged_step.h"
 
 namespace weft {
@@ -141,6 +142,7 @@ void Step::bind(const StepDescription& description, StepCut cut,
     if (is_written) {
       results_.push_back(memory);
       gradients_ += entry.role == EntryRole::kGradient ? 1 : 0;
+      if (entry.role == EntryRole::kBroken) broken_ = memory;
     }
     parameters_ += is_parameter ? 1 : 0;
   }
@@ -214,6 +216,9 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
   // the step from then on.
   const FloatModeScope flushing(flushing_subnormals());
   executable_->run(arguments_, results_, observer ? &*observer : nullptr);
+  if (!broken_.is_defined()) return;
+  const std::int64_t broken = *broken_.data<std::int64_t>();
+  if (broken >= 0) throw broken_example(controls.first + broken);
 }
 
 std::vector<Tensor> Step::predict(std::span<const Tensor> known) {

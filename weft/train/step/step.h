@@ -128,6 +128,7 @@ class Step {
   Tensor late_;
   Tensor weight_;
   Tensor present_;  // of a private step: how many, and the first
+  Tensor broken_;   // of one that writes it: which of them
   // It may be shared (StepOptions::executables), and comes last: staging fills
   // what is above.
   std::shared_ptr<Executable> executable_;

@@ -61,6 +61,7 @@ bool reads(StepCut cut, EntryRole role) {
       // Gradients that a step computes itself are never late.
       return cut == StepCut::kUpdate;
     case EntryRole::kMeasure:
+    case EntryRole::kBroken:
       return false;
   }
   WEFT_CHECK(false, "an unknown role");
@@ -76,6 +77,7 @@ bool writes(StepCut cut, EntryRole role) {
     case EntryRole::kFrozen:
     case EntryRole::kMask:
     case EntryRole::kStatistic:
+    case EntryRole::kBroken:
       return differentiates(cut);
     case EntryRole::kCarried:
       return runs_model(cut) && cut != StepCut::kPredict;
