@@ -98,6 +98,7 @@ def systems(ops: list[dict]) -> list[System]:
         (ROOT / "tools" / "other_systems.toml").read_text())
     names = {op["name"] for op in ops}
     functions = {name for name in dir(weft) if not name.startswith("_")}
+    functions |= {f"linalg.{name}" for name in weft.linalg.__all__}
     return [System(entry, names | functions if name == "numpy" else names)
             for name, entry in entries.items()]
 

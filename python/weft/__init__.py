@@ -60,8 +60,8 @@ from weft._weft import (
     threads,
     while_loop,
 )
-from weft import budget, data, gate, ledger, market, nn, onnx, ops, optim, train
-from weft import validation
+from weft import budget, data, gate, ledger, linalg, market, nn, onnx, ops, optim
+from weft import train, validation
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
 from weft._control import fori_loop

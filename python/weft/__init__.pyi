@@ -11,6 +11,7 @@ from weft import budget as budget
 from weft import data as data
 from weft import gate as gate
 from weft import ledger as ledger
+from weft import linalg as linalg
 from weft import market as market
 from weft import nn as nn
 from weft import onnx as onnx

@@ -4,6 +4,7 @@ import math
 import os
 import unittest
 import warnings
+from operator import attrgetter
 
 import numpy as np
 
@@ -146,11 +147,11 @@ class LikeNumPy(unittest.TestCase):
     """A function of weft and NumPy's of that name say the same, also when staged."""
 
     def assertLike(self, name, *arguments, reference=None, near=2e-6, **options):
-        reference = reference or getattr(np, name)
+        reference = reference or attrgetter(name)(np)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             expected = reference(*arguments, **options)
-        function = getattr(weft, name)
+        function = attrgetter(name)(weft)
         tensors = [as_tensors(each) for each in arguments]
         holes = [i for i, x in enumerate(tensors) if isinstance(x, weft.Tensor)]
 

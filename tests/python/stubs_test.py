@@ -72,6 +72,7 @@ class Stubs(unittest.TestCase):
         for stub, module in (
             ("__init__.pyi", weft),
             ("functions/__init__.pyi", weft),
+            ("linalg.pyi", weft.linalg),
             ("nn.pyi", weft.nn),
             ("onnx.pyi", weft.onnx),
             ("optim.pyi", weft.optim),
@@ -90,6 +91,7 @@ class Stubs(unittest.TestCase):
 
         for module in (
             weft.functions,
+            weft.linalg,
             weft.onnx,
             weft.optim,
             weft.train,

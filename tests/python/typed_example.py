@@ -45,4 +45,7 @@ with weft.Tape() as tape:
 slope: weft.Tensor = tape.gradient(y, x)
 values, positions = weft.ops.top_k(x, k=1)
 count = weft.while_loop(lambda n: n < 3, lambda n: n + 1, weft.tensor(0))
+mask = weft.tril(weft.ones((3, 3), dtype="bool"))
+middle: weft.Tensor = weft.median(weft.linspace(0, 1, 5)).reshape(1)
+solved: weft.Tensor = weft.linalg.solve(weft.eye(3), weft.ones(3))
 array = np.asarray(predict(x))
