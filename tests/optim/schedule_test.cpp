@@ -1,5 +1,6 @@
 #include "weft/optim/schedule.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "tests/support/values.h"
@@ -90,6 +91,13 @@ TEST(Clip, ScalesAllBySharedNorm) {
   EXPECT_NEAR(clipped[1].tensor().item(0), 0.8, 1e-5);
   const auto kept = clip_by_global_norm(gradients, 10);
   EXPECT_EQ(kept[0].tensor().item(0), 3);
+}
+
+// Their squares are infinite in f32; a step of 0 would hide it.
+TEST(Clip, MakesNoZerosOfGradientsThatExplode) {
+  const std::vector<Value> gradients{Tensor::of<float>({2}, {3e20f, 1})};
+  EXPECT_TRUE(
+      std::isnan(clip_by_global_norm(gradients, 1)[0].tensor().item(0)));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "weft/optim/clip.h"
 
+#include <limits>
+
 #include "weft/base/error.h"
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/unary.h"
 
@@ -23,7 +26,10 @@ std::vector<Value> clip_by_global_norm(std::span<const Value> gradients,
   const Value norm = global_norm(gradients);
   // The small number keeps gradients of zero from dividing by zero.
   const Value wanted = max_norm / (norm + 1e-6);
-  const Value scale = minimum(wanted, scalar_like(wanted, 1));
+  // A norm beyond f32 would make 0 of all gradients, without a word.
+  const Value scale =
+      where(is_finite(norm), minimum(wanted, scalar_like(wanted, 1)),
+            scalar_like(wanted, std::numeric_limits<double>::quiet_NaN()));
   std::vector<Value> result;
   for (const Value& gradient : gradients) result.push_back(gradient * scale);
   return result;

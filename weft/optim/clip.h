@@ -16,7 +16,8 @@ namespace weft {
 Value global_norm(std::span<const Value> gradients);
 
 // Scales all gradients by max_norm / (norm + 1e-6) when that is below 1, as
-// PyTorch does.
+// PyTorch does. They all become NaN where the norm is not finite, also where only
+// the squares of finite gradients are beyond f32, from about 1e19 on.
 std::vector<Value> clip_by_global_norm(std::span<const Value> gradients,
                                        double max_norm);
 
