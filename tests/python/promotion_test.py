@@ -63,6 +63,20 @@ class Promotion(unittest.TestCase):
         # A choice is no computation: the mask stays one.
         self.assertEqual(weft.where(mask, 1, 2.5).numpy().tolist(), [1, 2.5])
 
+    def test_a_full_tensor_holds_its_number(self):
+        for value, dtype in ((300, "i8"), (2**40, "i32"), (-1, "u8"), (1e30, "i64")):
+            with self.assertRaisesRegex(weft.Error, f"does not fit {dtype}"):
+                weft.full(2, value, dtype)
+        for value in (1.5, float("nan")):
+            with self.assertRaisesRegex(weft.Error, "cannot be computed with i32"):
+                weft.full(2, value, "i32")
+        for first, behind, dtype in ((0, 129, "i8"), (-1, 1, "u8")):
+            with self.assertRaisesRegex(weft.Error, f"does not fit {dtype}"):
+                weft.arange(first, behind, dtype=dtype)
+        self.assertEqual(weft.arange(126, 128, dtype="i8").tolist(), [126, 127])
+        self.assertEqual(weft.full(2, 2.0, "i32").tolist(), [2, 2])
+        self.assertEqual(str(weft.full(1, -0.0).tolist()), "[-0.0]")
+
     def test_what_does_not_fit_is_refused(self):
         u8, i8 = weft.tensor([1, 2]).astype("u8"), weft.tensor([1, 2]).astype("i8")
         for pattern, run in (

@@ -6,7 +6,7 @@ import operator
 
 from weft import ops
 from weft._weft import Dim, InvalidArgument, Tensor, Variable, tensor
-from weft.functions._arguments import flat, is_beyond_doubles
+from weft.functions._arguments import WHOLE, flat, is_beyond_doubles
 from weft.functions.arranging import broadcast_arrays, broadcast_to
 
 __all__ = """
@@ -15,37 +15,42 @@ __all__ = """
 
 
 def full(shape, value, dtype=None):
-    """A tensor whose elements are all one number, of its dtype by default; the
-    number may be a tensor.
+    """A tensor whose elements are all one number, of its dtype by default, which
+    must hold it; the number may be a tensor.
     """
-    if dtype is None:
-        dtype = tensor(value).dtype
-    if isinstance(value, (Tensor, Variable)):
-        return broadcast_to(tensor(value, dtype=dtype), shape)
-    if is_beyond_doubles(value):
-        one = tensor(operator.index(value), dtype=dtype)
+    one = tensor(value) if dtype is None else _held(value, dtype)
+    if isinstance(value, (Tensor, Variable)) or is_beyond_doubles(value):
         return broadcast_to(one, shape)
-    return ops.full(shape=shape, value=value, dtype=dtype)
+    return ops.full(shape=shape, value=value, dtype=one.dtype)
+
+
+def _held(value, dtype):
+    is_whole = isinstance(value, float) and value.is_integer()
+    if is_whole and builtins.abs(value) < 2**63:
+        # To integers 2.0 is 2, as to NumPy.
+        if tensor(False, dtype=dtype).dtype in WHOLE:
+            value = int(value)
+    return tensor(value, dtype=dtype)
 
 
 def zeros(shape, dtype="f32"):
     """A tensor of zeros."""
-    return full(shape, 0.0, dtype)
+    return ops.full(shape=shape, value=0.0, dtype=dtype)
 
 
 def ones(shape, dtype="f32"):
     """A tensor of ones."""
-    return full(shape, 1.0, dtype)
+    return ops.full(shape=shape, value=1.0, dtype=dtype)
 
 
 def zeros_like(x):
     """Zeros of the type of x."""
-    return full(x.shape, 0.0, x.dtype)
+    return zeros(x.shape, x.dtype)
 
 
 def ones_like(x):
     """Ones of the type of x."""
-    return full(x.shape, 1.0, x.dtype)
+    return ones(x.shape, x.dtype)
 
 
 def full_like(x, value, dtype=None):
@@ -64,16 +69,18 @@ def arange(start, stop=None, step=1, dtype=None):
         raise InvalidArgument("arange: the step is 0")
     numbers = [n for n in (start, stop, step) if not isinstance(n, Dim)]
     is_whole = builtins.all(hasattr(n, "__index__") for n in numbers)
-    if dtype is None:
-        dtype = "i64" if is_whole else "f32"
     if len(numbers) == 3:
         size = builtins.max(0, math.ceil((stop - start) / step))
+        if dtype is not None and is_whole and size > 0:
+            _held(start, dtype), _held(start + (size - 1) * step, dtype)
     elif step == 1:
         size = stop - start
     else:
         raise InvalidArgument(
             "arange: the step is 1 where a size is known only when the " "function runs"
         )
+    if dtype is None:
+        dtype = "i64" if is_whole else "f32"
     if start == 0 and step == 1:
         return ops.iota(shape=size, dtype=dtype)
     steps = ops.iota(shape=size, dtype="i64" if is_whole else "f64")
