@@ -72,7 +72,8 @@ def arange(start, stop=None, step=1, dtype=None):
     if len(numbers) == 3:
         size = builtins.max(0, math.ceil((stop - start) / step))
         if dtype is not None and is_whole and size > 0:
-            _held(start, dtype), _held(start + (size - 1) * step, dtype)
+            for end in (start, start + (size - 1) * step):
+                _held(end, dtype)
     elif step == 1:
         size = stop - start
     else:
@@ -91,21 +92,17 @@ def _line(start, stop, num, endpoint):
     num = operator.index(num)
     if num < 0:
         raise InvalidArgument(f"linspace: {num} numbers are less than none")
-    numbers = not isinstance(start, (Tensor, Variable)) and not isinstance(
-        stop, (Tensor, Variable)
-    )
-    start, stop = broadcast_arrays(
-        *(
-            (tensor(each).cast("f64") for each in (start, stop))
-            if not numbers
-            else (tensor(each, dtype="f64") for each in (start, stop))
-        )
-    )
+    start, stop = broadcast_arrays(_in_f64(start), _in_f64(stop))
     parts = num - 1 if endpoint else num
     at = ops.iota(shape=num, dtype="f64").reshape((num,) + (1,) * start.ndim)
     line = start + at * ((stop - start) / builtins.max(parts, 1))
     # What rounding does to the last number is undone.
     return ops.where(at == parts, stop, line) if endpoint and num > 1 else line
+
+
+def _in_f64(x):
+    is_number = isinstance(x, (int, float))
+    return tensor(x, dtype="f64") if is_number else tensor(x).cast("f64")
 
 
 def linspace(start, stop, num=50, endpoint=True, dtype="f32"):
