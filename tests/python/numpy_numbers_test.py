@@ -83,6 +83,7 @@ class Reductions(LikeNumPy):
             self.assertLike("ptp", MATRIX, **options)
             for name, ddof in itertools.product(("var", "std"), (0, 1)):
                 self.assertLike(name, MATRIX, ddof=ddof, **options)
+                self.assertLike(name, WHOLE, ddof=ddof, **options)
             self.assertLike("count_nonzero", WHOLE, **options)
             for x in (MATRIX * 50, HOLES):
                 self.assertLike("logsumexp", x, reference=logsumexp, **options)

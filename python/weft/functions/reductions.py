@@ -54,13 +54,13 @@ def var(x, axis=None, keepdims=False, ddof=0):
     """The variance over some axes, or all: of n squares of distances from the mean,
     the sum divided by n - ddof.
     """
-    distance = real(x) - mean(x, axis, keepdims=True)
-    variance = mean(square(distance), axis, keepdims)
+    x = real(x)
+    variance = mean(square(x - mean(x, axis, keepdims=True)), axis, keepdims)
     if ddof == 0:
         return variance
     count = 1
-    for each in axes_of(distance, axis, "var"):
-        count = count * distance.shape[each]
+    for each in axes_of(x, axis, "var"):
+        count = count * x.shape[each]
     return variance * count / (count - ddof)
 
 
