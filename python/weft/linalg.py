@@ -13,8 +13,8 @@ from weft._weft import InvalidArgument, tensor
 from weft.functions._arguments import axes_of, known_size, real
 
 __all__ = """
-    cholesky cond eigh eigvalsh inv matrix_norm matrix_power matrix_rank norm pinv qr solve
-    svd svdvals vector_norm
+    cholesky cond det eigh eigvalsh inv lstsq matrix_norm matrix_power matrix_rank norm pinv
+    qr slogdet solve svd svdvals tensorsolve vector_norm
 """.split()
 
 
@@ -59,6 +59,26 @@ def eigvalsh(x):
     return eigh(x)[0]
 
 
+def _diagonal_of_lu(x, name):
+    factors, _, sign = ops.lu(_square(x, name))
+    return functions.diagonal(factors, axis1=-2, axis2=-1), sign
+
+
+def det(x):
+    """The determinant of square matrices. It has no derivative where it is 0."""
+    diagonal, sign = _diagonal_of_lu(x, "det")
+    return sign * functions.prod(diagonal, axis=-1)
+
+
+def slogdet(x):
+    """The determinant's sign, and the logarithm of its absolute value, which is within
+    what numbers hold where the determinant itself is not.
+    """
+    diagonal, sign = _diagonal_of_lu(x, "slogdet")
+    logarithm = functions.sum(functions.log(functions.abs(diagonal)), axis=-1)
+    return sign * functions.prod(functions.sign(diagonal), axis=-1), logarithm
+
+
 def solve(a, b):
     """x with a @ x = b, for square a. A b of one axis is a vector, else the last two
     are matrices.
@@ -66,11 +86,39 @@ def solve(a, b):
     a, b = _square(a, "solve"), tensor(b)
     if b.ndim == 1:
         return solve(a, b[:, None])[..., 0]
-    q, r = ops.qr(a)
-    right = functions.matmul(functions.matrix_transpose(q), b)
-    if r.ndim < right.ndim:
-        r = functions.broadcast_to(r, (*right.shape[:-2], *r.shape[-2:]))
-    return ops.triangular_solve(r, right, lower=False)
+    factors, order, _ = ops.lu(a)
+    # One matrix puts the rows of all right sides into one order.
+    if order.ndim == 1:
+        b = functions.take(b, order, axis=-2)
+    else:
+        rank = max(a.ndim, b.ndim)
+        order = _with_rank(order[..., None], rank)
+        b = functions.take_along_axis(_with_rank(b, rank), order, axis=-2)
+    factors = functions.broadcast_to(factors, (*b.shape[:-2], *factors.shape[-2:]))
+    lower = ops.triangular_solve(factors, b, unit_diagonal=True)
+    return ops.triangular_solve(factors, lower, lower=False)
+
+
+def _with_rank(x, rank):
+    return x.reshape((*(1,) * (rank - x.ndim), *x.shape))
+
+
+def tensorsolve(a, b, axes=None):
+    """x with tensordot(a, x, x.ndim) = b, where a has the axes of b and then those of x;
+    `axes` of a are moved behind all others first.
+    """
+    a, b = tensor(a), tensor(b)
+    if axes is not None:
+        axes = axes_of(a, axes, "tensorsolve")
+        a = functions.moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
+    shape = a.shape[b.ndim :]
+    rows, columns = math.prod(a.shape[: b.ndim]), math.prod(shape)
+    if b.size != rows or rows != columns:
+        raise InvalidArgument(
+            f"tensorsolve: {list(a.shape)} ties {columns} unknown numbers by {rows} "
+            f"equations, for {b.size} right sides"
+        )
+    return solve(a.reshape(rows, columns), b.reshape(-1)).reshape(shape)
 
 
 def inv(a):
@@ -85,27 +133,49 @@ def pinv(a, rtol=None):
     is the longer side times the precision by default.
     """
     u, s, vt = ops.svd(a)
-    is_some = s > _cutoff(tensor(a), s, rtol)
-    some = functions.where(is_some, s, functions.ones_like(s))
-    inverse = functions.where(is_some, 1.0 / some, functions.zeros_like(s))
+    inverse = _inverse(s, _is_some(tensor(a), s, rtol))
     right = functions.matrix_transpose(vt) * functions.expand_dims(inverse, -2)
     return functions.matmul(right, functions.matrix_transpose(u))
+
+
+def lstsq(a, b, rcond=None):
+    """The shortest x of those with the smallest |a @ x - b|, the square of that for each
+    right side, the rank of a and its singular values; rcond is the rtol of pinv().
+    """
+    a, b = tensor(a), tensor(b)
+    if b.ndim == 1:
+        x, left, rank, s = lstsq(a, b[:, None], rcond)
+        return x[..., 0], left, rank, s
+    u, s, vt = ops.svd(a)
+    is_some = _is_some(a, s, rcond)
+    shares = functions.matmul(functions.matrix_transpose(u), b)
+    shares = shares * functions.expand_dims(_inverse(s, is_some), -1)
+    x = functions.matmul(functions.matrix_transpose(vt), shares)
+    left = functions.sum(functions.square(functions.matmul(a, x) - b), -2)
+    return x, left, functions.count_nonzero(is_some, axis=-1), s
 
 
 _PRECISION = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 
 
-def _cutoff(x, s, rtol):
+def _is_some(x, s, rtol):
+    # Which singular values of x do not count as 0.
     if rtol is None:
         longer = max(known_size(x, axis, "rank") for axis in (-2, -1))
         rtol = longer * _PRECISION[s.dtype]
-    return functions.max(s, axis=-1, keepdims=True) * rtol
+    return s > functions.max(s, axis=-1, keepdims=True) * rtol
+
+
+def _inverse(s, is_some):
+    # Divisors of 1 keep derivatives finite where there is no inverse.
+    some = functions.where(is_some, s, functions.ones_like(s))
+    return functions.where(is_some, 1.0 / some, functions.zeros_like(s))
 
 
 def matrix_rank(x, rtol=None):
     """How many singular values are above rtol of the largest; see pinv(); i64."""
     s = svdvals(x)
-    return functions.count_nonzero(s > _cutoff(tensor(x), s, rtol), axis=-1)
+    return functions.count_nonzero(_is_some(tensor(x), s, rtol), axis=-1)
 
 
 def cond(x):

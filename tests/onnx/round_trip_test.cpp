@@ -29,7 +29,7 @@ const std::set<std::string> kNotExported = {
     "all_gather", "all_reduce", "reduce_scatter",
     // Functions that ONNX has not, at least in the opset that is written.
     "atan2", "cholesky", "cumprod", "dynamic_update_slice", "eigh", "irfft",
-    "linear_recurrence", "nms", "qr", "rfft", "shift_left", "shift_right",
+    "linear_recurrence", "lu", "nms", "qr", "rfft", "shift_left", "shift_right",
     "svd", "triangular_solve"};
 
 // Calls of other ops that ONNX has not: slices and rows for each instance.

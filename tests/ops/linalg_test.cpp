@@ -1,7 +1,9 @@
 // Factors multiply back to what they are of, have the form that they promise,
 // and the gradient of cholesky, whose operands are no random ones, is right.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tests/support/exact.h"
 #include "tests/support/op_case.h"
@@ -121,6 +123,98 @@ TEST(Linalg, NaNStaysInItsRightSide) {
     else
       EXPECT_EQ(y.item(i), x.item(i));
   }
+}
+
+// l, with ones on its diagonal, u, and the rows of x that are their product.
+struct Triangles {
+  Value lower, upper, rows;
+
+  Triangles(const Value& x, const Value& factors, const Value& order) {
+    const Dim n = x.shape().back();
+    const Value one = cast(eye(n), x.dtype());
+    const Value is_below = greater(reshape(iota(n), {n, 1}), iota(n));
+    lower = where(is_below, factors, one);
+    upper = where(is_below, zeros_like(factors), factors);
+    Shape column = order.shape();
+    column.push_back(1);
+    rows = pick(x, broadcast_to(reshape(order, column), x.shape()), -2);
+  }
+};
+
+// Columns of a few, of a block and of several; stacks that are shared out
+// matrix by matrix, and large ones.
+TEST(Linalg, LuMultipliesBack) {
+  for (const std::int64_t n : {1, 2, 5, 6, 7, 49, 95, 96, 97, 200, 520}) {
+    for (const DType dtype : {DType::kF32, DType::kF64}) {
+      SCOPED_TRACE(fmt::format("{} of {}", n, to_string(dtype)));
+      const Value x = drawn({3, n, n}, dtype);
+      const auto [factors, order, sign] = lu(x);
+      const Triangles t(x, factors, order);
+      expect_near(
+          matmul(t.lower, t.upper), t.rows,
+          static_cast<double>(n) * (dtype == DType::kF32 ? 2e-7 : 4e-16));
+      // The largest pivots are what keeps l's numbers small.
+      expect_near(maximum(abs(t.lower), ones_like(x)), ones_like(x), 0);
+    }
+  }
+}
+
+TEST(Linalg, LuHasTheSameBitsOnAnyNumberOfThreads) {
+  const Value x = drawn({300, 300});
+  const auto together = lu(x);
+  const OnOneThread on_one_thread;
+  const auto alone = lu(x);
+  for (const std::size_t i : {0, 1, 2}) EXPECT_TENSOR(alone[i], together[i]);
+}
+
+TEST(Linalg, LuNumbersRowsAndTellsTheSign) {
+  // Rows 2, 0, 1 are a cycle of three, which is even; rows 1, 0, 2 are odd.
+  const Value x = f32({2, 3, 3}, {0, 1, 0, 0, 0, 1, 1, 0, 0,  //
+                                  0, 2, 0, 1, 0, 0, 0, 0, 3});
+  const auto [factors, order, sign] = lu(x);
+  EXPECT_TENSOR(order, i64({2, 3}, {2, 0, 1, 1, 0, 2}));
+  EXPECT_TENSOR(sign, f32({2}, {1, -1}));
+  EXPECT_TENSOR(factors, f32({2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1,  //
+                                         1, 0, 0, 0, 2, 0, 0, 0, 3}));
+}
+
+TEST(Linalg, LuTellsTheSignOfEveryOrderOfFour) {
+  std::vector<std::int64_t> rows{0, 1, 2, 3};
+  do {
+    const Tensor x = Tensor::zeros({DType::kF64, {4, 4}});
+    int exchanged = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      // Row i of u is row rows[i] of x.
+      x.data<double>()[rows[i] * 4 + static_cast<std::int64_t>(i)] = 1;
+      for (std::size_t j = 0; j < i; ++j) exchanged += rows[j] > rows[i];
+    }
+    const auto [factors, order, sign] = lu(Value(x));
+    EXPECT_EQ(sign.tensor().item(), exchanged % 2 == 0 ? 1 : -1);
+    EXPECT_TENSOR(
+        order, Tensor::of<std::int64_t>({4}, std::span(std::as_const(rows))));
+  } while (std::ranges::next_permutation(rows).found);
+}
+
+TEST(Linalg, LuOfAMatrixWithoutRankHasA0) {
+  const Value x = f32({3, 3}, {1, 2, 3, 2, 4, 6, 0, 0, 5});
+  const auto [factors, order, sign] = lu(x);
+  EXPECT_TENSOR(factors, f32({3, 3}, {2, 4, 6, 0.5, 0, 0, 0, 0, 5}));
+  const Value zero = f32({2, 2}, {0, 0, 0, 0});
+  EXPECT_TENSOR(lu(zero)[0], zero);
+}
+
+TEST(Linalg, LuOfWhatIsNotFiniteIsNaNAlone) {
+  const auto [factors, order, sign] =
+      lu(f32({2, 2, 2}, {0, 1, 1, INFINITY, 0, 1, 1, 0}));
+  EXPECT_TENSOR(factors, f32({2, 2, 2}, {NAN, NAN, NAN, NAN, 1, 0, 0, 1}));
+  EXPECT_TENSOR(order, i64({2, 2}, {0, 1, 1, 0}));
+  EXPECT_TENSOR(sign, f32({2}, {NAN, -1}));
+}
+
+TEST(Linalg, LuOfNothingIsInOrder) {
+  const auto [factors, order, sign] = lu(f32({2, 0, 0}, {}));
+  EXPECT_EQ(order.shape(), (Shape{2, 0}));
+  EXPECT_TENSOR(sign, f32({2}, {1, 1}));
 }
 
 TEST(Linalg, QrMultipliesBack) {

@@ -58,11 +58,39 @@ class LinearAlgebra(LikeNumPy):
         self.assertLinear("solve", SQUARE, draw(4))
         self.assertLinear("solve", STACK, draw(2, 3, 4, 2))
         self.assertLinear("solve", SQUARE, draw(2, 4, 2))
+        self.assertLinear("solve", STACK[0], draw(2, 3, 4, 2))
+        self.assertLinear("solve", STACK, draw(2, 1, 4, 2))
         for x in (SQUARE, TALL, WIDE, FLAWED):
             self.assertLinear("pinv", x)
             self.assertLinear("matrix_rank", x)
             if x is not FLAWED:
                 self.assertLinear("cond", x)
+
+    def test_determinants(self):
+        rows_apart = np.eye(4)[[2, 0, 3, 1]] * 3
+        flat = np.stack([np.zeros((4, 4)), np.ones((4, 4)), np.eye(4) * 1e-200])
+        for x in (SQUARE, STACK, rows_apart, flat, np.ones((2, 0, 0)), draw(1, 1)):
+            self.assertLinear("det", x)
+            self.assertLinear("slogdet", x)
+
+    def test_least_squares(self):
+        x, y = draw(7, 3), draw(3, 5)
+        for a, b in ((x, draw(7, 2)), (x, draw(7)), (y, draw(3, 2)), (FLAWED, draw(5))):
+            expected = np.linalg.lstsq(a, b, rcond=None)
+            solved, left, rank, s = weft.linalg.lstsq(a, b)
+            np.testing.assert_allclose(solved, expected[0], atol=1e-9)
+            # NumPy tells no rest where a lacks a rank or has too few rows.
+            rest = ((a @ expected[0] - b) ** 2).sum(0)
+            np.testing.assert_allclose(np.squeeze(left), rest, atol=1e-9)
+            self.assertEqual(int(rank), expected[2])
+            np.testing.assert_allclose(s, expected[3], atol=1e-9)
+        few = weft.linalg.lstsq(x, draw(7), rcond=0.999)
+        self.assertEqual(int(few[2]), 1)
+
+    def test_tensors_are_solved_for(self):
+        self.assertLinear("tensorsolve", draw(2, 3, 6), draw(2, 3))
+        self.assertLinear("tensorsolve", draw(4, 6, 8, 3), draw(4, 6))
+        self.assertLinear("tensorsolve", draw(3, 4, 6, 8), draw(4, 6), axes=(0, 3))
 
     def test_norms(self):
         for x in (draw(6), SQUARE, TALL):
@@ -83,19 +111,30 @@ class LinearAlgebra(LikeNumPy):
             ),
             r"inv: \[6\] is no square": lambda: weft.linalg.inv(draw(6)),
             "norm: 3 axes are no vector": lambda: weft.linalg.norm(TALL, 2),
+            "ties 6 unknown numbers by 4 equations, for 4": lambda: (
+                weft.linalg.tensorsolve(draw(2, 2, 6), draw(2, 2))
+            ),
+            r"det: \[5, 2\] is no square": lambda: weft.linalg.det(draw(5, 2)),
             "not 'max'": lambda: weft.linalg.norm(SQUARE, "max", axis=(0, 1)),
         }.items():
             with self.subTest(refused), self.assertRaisesRegex(weft.Error, refused):
                 call()
 
     def test_derivatives_are_central_differences(self):
-        a = symmetric(3, 3)
+        # Its first row is not where elimination begins.
+        a = symmetric(3, 3)[::-1].copy()
         for name, function in {
             "cond": weft.linalg.cond,
+            "det": weft.linalg.det,
             "inv": weft.linalg.inv,
             "matrix_power": lambda x: weft.linalg.matrix_power(x, 3),
             "norm": weft.linalg.norm,
             "nuclear": lambda x: weft.linalg.matrix_norm(x, "nuc"),
+            "logarithm": lambda x: weft.linalg.slogdet(x)[1],
+            "lstsq": lambda x: weft.linalg.lstsq(
+                x, weft.tensor([1.0, 2, 3]).cast("f64")
+            )[0],
+            "lu": lambda x: weft.ops.lu(x)[0],
             "pinv": weft.linalg.pinv,
             "solve": lambda x: weft.linalg.solve(
                 x, weft.tensor([1.0, 2, 3]).cast("f64")
@@ -118,7 +157,7 @@ class LinearAlgebra(LikeNumPy):
 
     def test_instances_are_apart(self):
         stack = symmetric(4, 3, 3)
-        for name in "inv pinv norm cond eigvalsh cholesky".split():
+        for name in "det inv pinv norm cond eigvalsh cholesky".split():
             function = getattr(weft.linalg, name)
             together = weft.vmap(function)(stack)
             for one, result in zip(stack, together):

@@ -27,6 +27,15 @@ struct TriangularOptions {
 Value triangular_solve(const Operand& a, const Operand& b,
                        const TriangularOptions& options = {});
 
+// Elimination with row pivots, for x [..., n, n]: `order` (i64 [..., n])
+// numbers x's rows as the pivots took them, and x[order] is l u. `factors` has
+// the upper triangle u, and below its diagonal l, for whose own diagonal ones
+// stand. `sign`
+// [...] is 1 or -1, that of the permutation, so that x's determinant is the
+// product of u's diagonal and of it. Without an inverse there are factors, too,
+// with a 0 on that diagonal, but no gradient that is finite. Rows of matrices
+// that have no factors are in order.
+std::array<Value, 3> lu(const Operand& x);
 // q [..., m, n] with orthonormal columns and the upper triangle r [..., n, n],
 // no negative number on its diagonal; q r is x [..., m, n], of m >= n.
 std::pair<Value, Value> qr(const Operand& x);

@@ -29,13 +29,11 @@ constexpr std::size_t kBlock = 48;
 template <class T>
 constexpr std::size_t kColumns = 128 / sizeof(T);
 
-// Elements between rows: whole blocks, and an odd number of cache lines, as a
-// column of rows that are a power of 2 apart shares few places in a cache.
+// Elements between rows: whole blocks at least.
 template <class T>
 std::size_t stride_of(std::size_t n) {
-  constexpr std::size_t kLine = 64;
-  const std::size_t bytes = (n + kBlock - 1) / kBlock * kBlock * sizeof(T);
-  return ((bytes + kLine - 1) / kLine | 1) * kLine / sizeof(T);
+  return at(odd_lines<T>(
+      static_cast<std::int64_t>((n + kBlock - 1) / kBlock * kBlock)));
 }
 
 template <class T>
@@ -141,29 +139,19 @@ class CholeskyKernel final : public PreparedKernel {
         transpose_out_(transpose(stride_, sides_.rows)) {}
 
   std::size_t scratch_bytes() const override {
-    const std::int64_t tasks =
-        is_shared_out() ? 1 : std::min(sides_.count, kMostMatrixTasks);
-    return at(tasks * numbers()) * sizeof(T);
+    return matrix_scratch_bytes(sides_, bytes());
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
-    if (is_shared_out()) {
-      for (std::int64_t i = 0; i < sides_.count; ++i) factor(buffers, i, 0);
-      return;
-    }
-    for_each_matrix(
-        sides_.count, least_matrices(sides_),
-        [&](std::int64_t i, std::int64_t task) { factor(buffers, i, task); });
+    for_each_or_within(sides_, bytes(), [&](std::int64_t i, std::int64_t task) {
+      factor(buffers, i, task);
+    });
   }
 
  private:
   std::int64_t numbers() const { return sides_.rows * stride_; }
-
-  // A single matrix shares its work out itself, and so do large ones, one after
-  // another: memory for each task would take more than they are worth.
-  bool is_shared_out() const {
-    constexpr std::size_t kLargeBytes = 1 << 20;
-    return sides_.count == 1 || at(numbers()) * sizeof(T) > kLargeBytes;
+  std::int64_t bytes() const {
+    return numbers() * static_cast<std::int64_t>(sizeof(T));
   }
 
   StridedCopy transpose(std::int64_t from_row, std::int64_t to_row) const {

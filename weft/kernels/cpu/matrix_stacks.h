@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "weft/base/index.h"
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
 
@@ -64,6 +65,41 @@ inline std::int64_t least_matrices(const Sides& sides) {
   // columns.
   constexpr std::int64_t kLeastProducts = 1 << 15;
   return kLeastProducts / (sides.size() * sides.columns + 1);
+}
+
+// A single matrix shares its work out itself, and so do large ones, one after
+// another: memory for each task would take more than they are worth. `bytes` is
+// what one takes.
+inline bool are_shared_within(const Sides& sides, std::int64_t bytes) {
+  constexpr std::int64_t kLargeBytes = 1 << 20;
+  return sides.count == 1 || bytes > kLargeBytes;
+}
+
+// Memory for the matrices that are under way at once.
+inline std::size_t matrix_scratch_bytes(const Sides& sides,
+                                        std::int64_t bytes) {
+  const std::int64_t tasks = are_shared_within(sides, bytes)
+                                 ? 1
+                                 : std::min(sides.count, kMostMatrixTasks);
+  return at(tasks * bytes);
+}
+
+// Calls body(i, number of the task) for each matrix: each on one thread, or one
+// after another, where body() shares its own work out.
+template <class Body>
+void for_each_or_within(const Sides& sides, std::int64_t bytes, Body&& body) {
+  if (!are_shared_within(sides, bytes)) {
+    return for_each_matrix(sides.count, least_matrices(sides), body);
+  }
+  for (std::int64_t i = 0; i < sides.count; ++i) body(i, std::int64_t{0});
+}
+
+// Elements between rows that hold so many: an odd number of cache lines, as a
+// column of rows that are a power of 2 apart shares few places in a cache.
+template <class T>
+std::int64_t odd_lines(std::int64_t numbers) {
+  constexpr std::int64_t kLine = 64 / sizeof(T);
+  return ((numbers + kLine - 1) / kLine | 1) * kLine;
 }
 
 // Calls body(i, j) for each element of a [rows, columns], tile by tile: what is

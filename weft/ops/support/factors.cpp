@@ -105,6 +105,33 @@ bool cholesky_factor(std::int64_t n, const double* a, double* l) {
   return true;
 }
 
+double lu_factors(std::int64_t n, double* a, double* order) {
+  std::iota(order, order + n, 0.0);
+  double sign = 1;
+  for (std::int64_t j = 0; j < n; ++j) {
+    // The largest pivot keeps the factors from growing; the first of equals is
+    // taken.
+    std::int64_t pivot = j;
+    for (std::int64_t i = j + 1; i < n; ++i) {
+      if (std::fabs(a[i * n + j]) > std::fabs(a[pivot * n + j])) pivot = i;
+    }
+    if (pivot != j) {
+      std::swap_ranges(a + j * n, a + j * n + n, a + pivot * n);
+      std::swap(order[j], order[pivot]);
+      sign = -sign;
+    }
+    // A column of zeros alone has nothing to take away.
+    if (a[j * n + j] == 0) continue;
+    for (std::int64_t i = j + 1; i < n; ++i) {
+      const double factor = a[i * n + j] /= a[j * n + j];
+      for (std::int64_t c = j + 1; c < n; ++c) {
+        a[i * n + c] -= factor * a[j * n + c];
+      }
+    }
+  }
+  return sign;
+}
+
 // Gram and Schmidt, twice, which is enough (Giraud et al., 2005).
 void qr_factors(std::int64_t m, std::int64_t n, const double* a, double* q,
                 double* r) {

@@ -34,6 +34,10 @@ void substitute_rows(std::int64_t n, std::int64_t m, const T* a, T* b,
   }
 }
 
+// Turns `a` [n, n] into l and u, l without its diagonal of ones, and numbers
+// its rows in `order`, as pivots took them; returns the sign of that
+// permutation.
+double lu_factors(std::int64_t n, double* a, double* order);
 // a [m, n] = q [m, n] r [n, n], m >= n.
 void qr_factors(std::int64_t m, std::int64_t n, const double* a, double* q,
                 double* r);
