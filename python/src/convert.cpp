@@ -1,12 +1,12 @@
 #include "python/src/convert.h"
 
 #include <cmath>
-#include <limits>
 #include <pybind11/numpy.h>
 
 #include "python/src/dlpack.h"
 
 #include "weft/ops/constant.h"
+#include "weft/tensor/holds.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft::python {
@@ -219,34 +219,6 @@ DType default_dtype(const py::handle& number) {
   return PyFloat_CheckExact(number.ptr()) ? DType::kF32 : DType::kF64;
 }
 
-namespace {
-
-// Whether `dtype` holds the integer exactly. Integers of Python become i64
-// without it, as a double cannot tell them all apart.
-bool holds_integer(DType dtype, double number) {
-  const auto is_within = [&]<class T>(T) {
-    return number >= std::numeric_limits<T>::lowest() &&
-           number <= std::numeric_limits<T>::max();
-  };
-  switch (dtype) {
-    case DType::kU8:
-      return is_within(std::uint8_t());
-    case DType::kI8:
-      return is_within(std::int8_t());
-    case DType::kI16:
-      return is_within(std::int16_t());
-    case DType::kI32:
-      return is_within(std::int32_t());
-    case DType::kI64:
-      // Its greatest number is no double; 2^63 is the one above.
-      return number >= -0x1p63 && number < 0x1p63;
-    default:
-      return true;
-  }
-}
-
-}  // namespace
-
 Value number_from(const py::handle& object, DType dtype) {
   const double number = PyFloat_AsDouble(object.ptr());
   // An int may be beyond all doubles.
@@ -264,7 +236,7 @@ Value number_from(const py::handle& object, DType dtype) {
         .hint("cast the tensor to a floating dtype first");
   }
   // A cast would keep some bits of it, and nobody would be told.
-  if (!holds_integer(dtype, number)) {
+  if (!holds(dtype, number)) {
     throw Error(ErrorCode::kInvalidArgument, "tensor", "{} does not fit {}",
                 std::string(py::str(object)), to_string(dtype))
         .hint("cast the tensor to a wider dtype first");
@@ -352,6 +324,21 @@ Value value_from(const py::handle& object) {
   return from_dlpack(object);
 }
 
+namespace {
+
+// An integer that lies between two doubles would lose its last digits.
+double real_from(const py::handle& object) {
+  const auto number = py::cast<double>(object);
+  if (PyLong_Check(object.ptr()) && !py::float_(number).equal(object)) {
+    throw Error(ErrorCode::kInvalidArgument, "attribute", "no double is {}",
+                std::string(py::str(object)))
+        .hint("give it as a tensor");
+  }
+  return number;
+}
+
+}  // namespace
+
 Attribute attribute_from(const py::handle& object, const Attribute& like) {
   return std::visit(
       [&]<class T>(const T&) -> Attribute {
@@ -360,7 +347,7 @@ Attribute attribute_from(const py::handle& object, const Attribute& like) {
         } else if constexpr (std::is_same_v<T, std::int64_t>) {
           return integer_from(object);
         } else if constexpr (std::is_same_v<T, double>) {
-          return py::cast<double>(object);
+          return real_from(object);
         } else if constexpr (std::is_same_v<T, std::string>) {
           return py::cast<std::string>(object);
         } else if constexpr (std::is_same_v<T, Integers>) {

@@ -60,6 +60,18 @@ TEST(Arithmetic, ANumberTakesTheOtherDtype) {
   EXPECT_TENSOR(1.0 / f32({2}, {2, 4}), f32({2}, {0.5f, 0.25f}));
 }
 
+TEST(Arithmetic, ANumberThatIntegersLackIsRefused) {
+  const Value x = cast(i64({2}, {3, 4}), DType::kU8);
+  for (const double number : {-1.0, 300.0, 0.5, NAN}) {
+    EXPECT_NE(message_of([&] { number* x; }).find("does not fit u8"),
+              std::string::npos);
+    EXPECT_NE(message_of([&] { full(x.type(), number); }).find("fit u8"),
+              std::string::npos);
+  }
+  EXPECT_TENSOR(full({DType::kI64, {1}}, -0x1p63),
+                i64({1}, {std::numeric_limits<std::int64_t>::min()}));
+}
+
 TEST(Arithmetic, IntegersDivideWithoutTrapping) {
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
   EXPECT_TENSOR(i64({4}, {7, -7, 5, kLeast}) / i64({4}, {2, 2, 0, -1}),

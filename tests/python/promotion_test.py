@@ -67,6 +67,10 @@ class Promotion(unittest.TestCase):
         for value, dtype in ((300, "i8"), (2**40, "i32"), (-1, "u8"), (1e30, "i64")):
             with self.assertRaisesRegex(weft.Error, f"does not fit {dtype}"):
                 weft.full(2, value, dtype)
+            with self.assertRaisesRegex(weft.Error, f"does not fit {dtype}"):
+                weft.ops.full(shape=2, value=value, dtype=dtype)
+        with self.assertRaisesRegex(weft.Error, "no double is 9007199254740993"):
+            weft.ops.full(shape=2, value=2**53 + 1, dtype="i64")
         for value in (1.5, float("nan")):
             with self.assertRaisesRegex(weft.Error, "cannot be computed with i32"):
                 weft.full(2, value, "i32")

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "weft/tensor/holds.h"
 #include "weft/tensor/round_to_odd.h"
 
 namespace weft::dtype_test {
@@ -118,6 +119,30 @@ TYPED_TEST(Halves, WhatIsTooLargeIsInfinite) {
   const float most = std::numeric_limits<float>::max();
   EXPECT_EQ(TypeParam(most).bits, infinity);
   EXPECT_EQ(TypeParam(-most).bits, infinity | 0x8000);
+}
+
+template <class T>
+void expect_bounds(DType dtype) {
+  const auto lowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  EXPECT_TRUE(holds(dtype, lowest));
+  EXPECT_FALSE(holds(dtype, std::nextafter(lowest, -HUGE_VAL)));
+  EXPECT_TRUE(holds(dtype, std::floor(std::nextafter(above, 0))));
+  EXPECT_FALSE(holds(dtype, above));
+  for (const double other : {0.5, -HUGE_VAL, HUGE_VAL, std::nan("")}) {
+    EXPECT_FALSE(holds(dtype, other)) << other;
+  }
+}
+
+TEST(DType, HoldsWholeNumbersWithinItsBounds) {
+  expect_bounds<std::uint8_t>(DType::kU8);
+  expect_bounds<std::int8_t>(DType::kI8);
+  expect_bounds<std::int16_t>(DType::kI16);
+  expect_bounds<std::int32_t>(DType::kI32);
+  expect_bounds<std::int64_t>(DType::kI64);
+  for (const DType dtype : {DType::kBool, DType::kF16, DType::kF64}) {
+    EXPECT_TRUE(holds(dtype, 1e300));
+  }
 }
 
 TEST(DType, NamesReadBack) {

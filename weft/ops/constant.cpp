@@ -3,6 +3,7 @@
 #include "weft/graph/builder.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/support/onnx.h"
+#include "weft/tensor/holds.h"
 
 namespace weft {
 namespace {
@@ -25,6 +26,15 @@ void constant_reference(const OpCall& call, std::span<const TensorView>,
   if (value.bytes() > 0) {
     std::memcpy(outputs[0].data, value.raw(), value.bytes());
   }
+}
+
+std::vector<TensorType> infer_full(const OpCall& call) {
+  const auto dtype = call.attributes.get<DType>("dtype");
+  const double value = call.attributes.real("value");
+  if (!holds(dtype, value)) {
+    throw call.error("{} does not fit {}", value, to_string(dtype));
+  }
+  return {{dtype, call.attributes.get<Shape>("shape")}};
 }
 
 // The number is rounded to the dtype once. A graph keeps it as an attribute
@@ -95,10 +105,7 @@ void register_constant(OpRegistry& ops) {
       .required("value", 0.0)
       .attribute("dtype", DType::kF32)
       .traits(kNoGradient)
-      .infer([](const OpCall& call) {
-        return std::vector{TensorType{call.attributes.get<DType>("dtype"),
-                                      call.attributes.get<Shape>("shape")}};
-      })
+      .infer(infer_full)
       .reference(full_reference)
       .onnx(export_full)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
@@ -140,6 +147,11 @@ Value full(const TensorType& type, double value, std::source_location where) {
 // A number of a program that is being built belongs to its graph: the builder
 // makes a node of it, while a free tensor might become an input.
 Value scalar(double value, DType dtype) {
+  if (!holds(dtype, value)) {
+    throw Error(ErrorCode::kInvalidArgument, "scalar", "{} does not fit {}",
+                value, to_string(dtype))
+        .hint("cast to a wider dtype first");
+  }
   const Tensor tensor = Tensor::scalar(value, dtype);
   FunctionBuilder* builder = current_context().builder();
   return builder != nullptr ? builder->constant(tensor) : Value(tensor);
