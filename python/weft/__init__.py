@@ -64,7 +64,7 @@ from weft import budget, data, gate, ledger, linalg, market, nn, onnx, ops, opti
 from weft import train, validation
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
-from weft._control import fori_loop
+from weft._control import associative_scan, fori_loop
 from weft.functions import *
 from weft.transforms import (
     custom_gradient,

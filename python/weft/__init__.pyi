@@ -389,6 +389,9 @@ def scan(
     scanned: Any,
     reverse: bool = ...,
 ) -> tuple[T, Any]: ...
+def associative_scan(
+    function: Callable[[T, T], T], elements: T, axis: int = ..., reverse: bool = ...
+) -> T: ...
 def host_func(
     function: Callable[..., Any],
     *operands: TensorLike,

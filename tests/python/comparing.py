@@ -184,5 +184,6 @@ def as_tensors(argument):
     """Arrays, and lists of them, as tensors; all else as it is."""
     if isinstance(argument, np.ndarray):
         return weft.tensor(argument)
-    is_arrays = isinstance(argument, list) and isinstance(argument[0], np.ndarray)
+    is_list = isinstance(argument, list) and len(argument) > 0
+    is_arrays = is_list and isinstance(argument[0], np.ndarray)
     return [weft.tensor(x) for x in argument] if is_arrays else argument

@@ -1,5 +1,6 @@
 """Branches, loops and host callbacks, at once and staged."""
 
+import itertools
 import unittest
 
 import numpy as np
@@ -121,6 +122,44 @@ class Control(unittest.TestCase):
             self.both(f, weft.tensor(x)).tolist(),
             [*wanted.tolist(), wanted[-1].tolist()],
         )
+
+    def test_associative_scan_is_a_scan(self):
+        # The lines a x + b, one after another, do not commute.
+        def behind(first, second):
+            return first[0] * second[0], second[0] * first[1] + second[1]
+
+        random = np.random.default_rng(0)
+        for size, reverse in itertools.product((0, 1, 2, 3, 4, 7, 16, 33), (0, 1)):
+            a, b = random.uniform(-1, 1, (2, 3, size))
+
+            def prefixes(a, b, reverse=reverse):
+                return weft.associative_scan(behind, (a, b), 1, bool(reverse))
+
+            wanted = [a.copy(), b.copy()]
+            order = range(size)[::-1] if reverse else range(size)
+            for last, n in zip(order, order[1:]):
+                line = [x[:, last] for x in wanted]
+                wanted[0][:, n] = line[0] * a[:, n]
+                wanted[1][:, n] = a[:, n] * line[1] + b[:, n]
+            found = self.both(prefixes, weft.tensor(a), weft.tensor(b))
+            self.assertIsInstance(found, tuple)
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+    def test_associative_scan_has_the_derivative_of_a_scan(self):
+        x = weft.tensor(np.random.default_rng(0).uniform(0.5, 1.5, 6))
+        slopes = [
+            weft.grad(lambda x, f=f: (f(x) * weft.arange(6).cast("f64")).sum())(x)
+            for f in (
+                lambda x: weft.associative_scan(weft.multiply, x),
+                weft.cumprod,
+            )
+        ]
+        np.testing.assert_allclose(*slopes, rtol=1e-12)
+        together = weft.vmap(lambda x: weft.associative_scan(weft.maximum, x))
+        rows = [[1, 3, 2], [5, 4, 6]]
+        self.assertEqual(together(weft.tensor(rows)).tolist(), [[1, 3, 3], [5, 5, 6]])
+        with self.assertRaisesRegex(weft.Error, r"axis differ: \[2, 3\]"):
+            weft.associative_scan(lambda a, b: a, (weft.ones(2), weft.ones(3)))
 
     def test_scan_keeps_the_sign_of_zero(self):
         def negated(rows):

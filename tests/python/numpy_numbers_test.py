@@ -57,6 +57,29 @@ class OfElements(LikeNumPy):
             self.assertLike("array_equal", MATRIX, other)
         self.assertFalse(bool(weft.array_equal(MATRIX, CUBE)))
 
+    def test_of_integers(self):
+        for dtype in (np.int64, np.int32, np.int8):
+            a, b = (RANDOM.integers(-60, 60, (4, 6)).astype(dtype) for _ in range(2))
+            a[0] = b[1] = a[2, 0] = b[2, 0] = 0
+            for name in ("gcd", "lcm"):
+                (
+                    self.assertLike(name, a, b)
+                    if name == "gcd"
+                    else self.assertLike(name, a // 8, b // 8)
+                )
+                self.assertLike(name, a // 8, b[0, :1] // 8)
+        many = [0, 1, -1, 255, 2**62 - 1, 2**63 - 1, -(2**63) + 1, 0x123456789ABCDEF]
+        bits = [bin(abs(each)).count("1") for each in many]
+        self.assertEqual(weft.bitwise_count(weft.tensor(many)).tolist(), bits)
+
+    def test_cube_roots(self):
+        x = np.array(
+            [27, -8, 1e-30, 1e30, 0, -0.0, math.inf, math.nan, 0.3], np.float32
+        )
+        self.assertLike("cbrt", x, near=2e-7)
+        self.assertLike("cbrt", x.astype(np.float64), near=4e-16)
+        self.assertEqual(weft.cbrt([1.0, 8.0, 27.0, 64.0]).tolist(), [1, 2, 3, 4])
+
     def test_narrow_floats_stay_narrow(self):
         for dtype in ("f16", "bf16", "f64"):
             x = weft.tensor([0.5, 2.0]).cast(dtype)
@@ -114,6 +137,11 @@ class Order(LikeNumPy):
         ):
             for x in (MATRIX, HOLES, WHOLE):
                 self.assertLike("quantile", x, share, axis=axis, keepdims=keep)
+                if x is not WHOLE:
+                    self.assertLike("nanquantile", x, share, axis=axis, keepdims=keep)
+        self.assertLike("nanquantile", WHOLE, 0.3, axis=0)
+        self.assertLike("nanpercentile", HOLES, [10, 20], axis=1)
+        self.assertLike("nanmedian", HOLES, axis=0)
         self.assertLike("percentile", MATRIX, 37)
         self.assertLike("percentile", MATRIX, [10, 20], axis=1)
         for axis in (None, 0, 1):
@@ -143,6 +171,7 @@ class Order(LikeNumPy):
 # Each of a vector of four numbers, none of which is 0.
 DERIVED = {
     "average": lambda x: weft.average(x, weights=[1.0, 2, 3, 4]),
+    "cbrt": weft.cbrt,
     "cosh": weft.cosh,
     "cross": lambda x: weft.cross(x[:3], x[1:]),
     "diag": lambda x: weft.diag(x, 1),
@@ -150,6 +179,8 @@ DERIVED = {
     "exp2": weft.exp2,
     "fmod": lambda x: weft.fmod(x, 0.7),
     "hypot": lambda x: weft.hypot(x, x[::-1] * 2),
+    "insert": lambda x: weft.insert(x, 2, x[:2] * 3),
+    "interp": lambda x: weft.interp(x, np.array([-1.0, 0, 1, 2]), x * 2),
     "kron": lambda x: weft.kron(x[:2], x[2:]),
     "linspace": lambda x: weft.linspace(x, x * 2, 3, dtype="f64"),
     "log2": lambda x: weft.log2(weft.abs(x)),
@@ -158,6 +189,7 @@ DERIVED = {
     "median": weft.median,
     "nan_to_num": weft.nan_to_num,
     "nanmean": lambda x: weft.nanmean(weft.where(x > 1.2, math.nan, x)),
+    "nanquantile": lambda x: weft.nanquantile(weft.where(x > 1.2, math.nan, x), 0.3),
     "nanvar": lambda x: weft.nanvar(weft.where(x > 1.2, math.nan, x)),
     "quantile": lambda x: weft.quantile(x, [0.2, 0.7]),
     "repeat": lambda x: weft.repeat(x, [1, 0, 2, 3]),
@@ -168,6 +200,7 @@ DERIVED = {
     "tensordot": lambda x: weft.tensordot(x.reshape(2, 2), x.reshape(2, 2), 1),
     "trace": lambda x: weft.trace(x.reshape(2, 2)),
     "tril": lambda x: weft.tril(x.reshape(2, 2)),
+    "unique": lambda x: weft.unique(x, size=3),
 }
 
 

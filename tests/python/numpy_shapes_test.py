@@ -67,6 +67,20 @@ class Arranging(LikeNumPy):
         self.assertLike("array_split", MATRIX, [1, 2])
         self.assertLike("unstack", CUBE, reference=list)
 
+    def test_put_in_and_taken_out(self):
+        for axis in (None, 0, 1):
+            self.assertLike("append", MATRIX, SECOND, axis=axis)
+            for places in (0, -1, [0, 2], slice(1, None), []):
+                self.assertLike("delete", MATRIX, places, axis=axis)
+            for place in (0, 2, -1, 3):
+                self.assertLike("insert", MATRIX, place, 7.0, axis=axis)
+        for place in (0, 3):
+            self.assertLike("insert", MATRIX, place, OTHER, axis=0)
+            self.assertLike("insert", MATRIX, place, draw(3), axis=1)
+            self.assertLike("insert", MATRIX, place, draw(2, 3), axis=1)
+            self.assertLike("insert", CUBE, 1, draw(2, 3), axis=-1)
+            self.assertLike("insert", VECTOR, place, OTHER)
+
     def test_what_is_wrong_is_refused(self):
         for refused, call in {
             "roll: 2 axes have 3 shifts": lambda: weft.roll(CUBE, (1, 2, 3), (0, 1)),

@@ -5,12 +5,13 @@ op's attributes say, or are expressions of several. Each works where ops do: at 
 and staged, within weft.grad and weft.vmap.
 """
 
-from weft.functions import arranging, creation, elementwise, matrices, neural, order
-from weft.functions import picking, random, reductions, without_nan
+from weft.functions import arranging, counting, creation, elementwise, matrices, neural
+from weft.functions import order, picking, random, reductions, sets, without_nan
 
 __all__ = []
 for _part in (
     arranging,
+    counting,
     creation,
     elementwise,
     matrices,
@@ -19,6 +20,7 @@ for _part in (
     picking,
     random,
     reductions,
+    sets,
     without_nan,
 ):
     __all__ += _part.__all__

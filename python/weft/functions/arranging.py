@@ -9,9 +9,9 @@ from weft.functions._arguments import axes_of, axis_of, flat, is_beyond_doubles
 from weft.functions._arguments import known_size, place_among
 
 __all__ = """
-    array_split atleast_1d atleast_2d broadcast_arrays broadcast_to column_stack
-    concatenate dstack expand_dims flip fliplr flipud hstack moveaxis pad ravel repeat reshape
-    roll rot90 split squeeze stack swapaxes tile transpose unstack vstack
+    append array_split atleast_1d atleast_2d broadcast_arrays broadcast_to column_stack
+    concatenate delete dstack expand_dims flip fliplr flipud hstack insert moveaxis pad
+    ravel repeat reshape roll rot90 split squeeze stack swapaxes tile transpose unstack vstack
 """.split()
 
 
@@ -323,3 +323,52 @@ def _roll(x, places, axis):
         return x
     front, back = _cut(x, [size - places % size], axis)
     return concatenate([back, front], axis)
+
+
+def append(x, values, axis=None):
+    """Values behind x along an axis; both are made flat without one."""
+    if axis is None:
+        return concatenate([flat(x), flat(values)])
+    return concatenate([tensor(x), tensor(values)], axis)
+
+
+def _along(x, axis, name):
+    # x along one axis, and how many elements it has there.
+    x, at = (flat(x), 0) if axis is None else (tensor(x), axis_of(x, axis, name))
+    return x, at, known_size(x, at, name)
+
+
+def delete(x, places, axis=None):
+    """x without what is at some places (a number, a slice or a sequence) along an axis,
+    or of all elements.
+    """
+    x, at, size = _along(tensor(x), axis, "delete")
+    if isinstance(places, slice):
+        gone = set(range(size)[places])
+    else:
+        places = places if isinstance(places, (tuple, list)) else [places]
+        gone = {place_among(size, place, "delete") for place in places}
+    return ops.gather(x, [n for n in range(size) if n not in gone], axis=at)
+
+
+def insert(x, place, values, axis=None):
+    """Values, which broadcast beside the axis, before what is at a place along it, or
+    before one of all elements.
+    """
+    x, at, size = _along(tensor(x), axis, "insert")
+    place = operator.index(place)
+    if not -size <= place <= size:
+        raise InvalidArgument(f"insert: {size} elements have no place {place}")
+    place += size if place < 0 else 0
+    values = ops.cast(values, dtype=x.dtype)
+    if axis is None:
+        values = flat(values)
+    # As in NumPy, the first axis of as many as x has counts what is inserted.
+    values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
+    values = moveaxis(values, 0, at)
+    shape = (*x.shape[:at], values.shape[at], *x.shape[at + 1 :])
+    values = broadcast_to(values, shape)
+    before = (slice(None),) * at
+    return concatenate(
+        [x[(*before, slice(None, place))], values, x[(*before, slice(place, None))]], at
+    )

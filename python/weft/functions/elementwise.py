@@ -4,7 +4,7 @@ import builtins
 import math
 
 from weft import ops
-from weft._weft import InvalidArgument, Tensor, Variable, tensor
+from weft._weft import InvalidArgument, Tensor, Variable, tensor, while_loop
 from weft.functions._arguments import WHOLE, alike, real
 from weft.functions.creation import zeros_like
 
@@ -30,8 +30,8 @@ __all__ = [
     *_SAME,
     *"""
     absolute allclose arccos arccosh arcsin arcsinh arctan arctan2 arctanh array_equal
-    bitwise_not clip cosh deg2rad degrees divide exp2 fix fmax fmin fmod heaviside
-    hypot invert isclose isfinite isinf isnan isneginf isposinf left_shift log10 log2
+    bitwise_count bitwise_not cbrt clip cosh deg2rad degrees divide exp2 fix fmax fmin
+    fmod gcd heaviside hypot invert isclose isfinite isinf isnan isneginf isposinf lcm left_shift log10 log2
     logaddexp mod nan_to_num negative pow rad2deg radians reciprocal right_shift rint
     round sinc sinh trunc
     """.split(),
@@ -92,6 +92,58 @@ def bitwise_not(x):
 
 
 invert = bitwise_not
+
+
+def bitwise_count(x):
+    """How many bits of an integer's absolute value are 1, u8."""
+    x = _whole(x, "bitwise_count").cast("i64").abs()
+    # Pairs, fours and eights of bits are added up side by side, and then all eights.
+    for width, mask in ((1, 0x55), (2, 0x33), (4, 0x0F)):
+        every = tensor(int.from_bytes(bytes([mask]) * 8, "little"), dtype="i64")
+        x = ops.bitwise_and(x, every) + ops.bitwise_and(x >> width, every)
+    for width in (8, 16, 32):
+        x = x + (x >> width)
+    return ops.bitwise_and(x, 0x7F).cast("u8")
+
+
+def _whole(x, name):
+    x = tensor(x)
+    if x.dtype not in WHOLE:
+        raise InvalidArgument(f"{name}: {x.dtype} is no dtype of integers")
+    return x
+
+
+def gcd(a, b):
+    """The largest integer that divides both; 0 of two zeros."""
+    a, b = alike(a, b, lambda x: _whole(x, "gcd").abs())
+    shape = (a + b).shape
+    a, b = ops.broadcast_to(a, shape=shape), ops.broadcast_to(b, shape=shape)
+
+    def step(pair):
+        a, b = pair
+        is_over = ops.equal(b, 0)
+        rest = ops.remainder(a, ops.where(is_over, b + 1, b))
+        return ops.where(is_over, a, b), ops.where(is_over, b, rest)
+
+    return while_loop(lambda pair: ops.any(ops.not_equal(pair[1], 0)), step, (a, b))[0]
+
+
+def lcm(a, b):
+    """The smallest integer that both divide; 0 if one is."""
+    a, b = alike(a, b, lambda x: _whole(x, "lcm").abs())
+    divisor = gcd(a, b)
+    return ops.floor_divide(a, ops.maximum(divisor, 1)) * b
+
+
+def cbrt(x):
+    """The cube root, which of a negative number is negative."""
+    x = real(x)
+    is_some = ops.is_finite(x) & ops.not_equal(x, 0)
+    some = ops.where(is_some, x, ops.cast(1.0, dtype=x.dtype))
+    root = ops.sign(some) * ops.power(some.abs(), 1 / 3)
+    # A step of Newton's method mends the last digits: 1 / 3 is rounded.
+    root = root - (root - some / root / root) / 3
+    return ops.where(is_some, root, x)
 
 
 def _round_whole(x, unit):

@@ -41,31 +41,35 @@ def quantile(x, q, axis=None, keepdims=False):
     if size == 0:
         raise InvalidArgument("quantile: there are no elements")
     x = sort(x, at)
-    shares = _numbers(q)
-    found = [
-        _between(x, share * (size - 1), at)
-        for share in _checked(shares if isinstance(shares, list) else [shares])
-    ]
+    shares, is_one = shares_of(q)
+    found = [_between(x, share * (size - 1), at) for share in shares]
     if keepdims:
         found = [
             each.reshape((1,) * rank) if axis is None else expand_dims(each, at)
             for each in found
         ]
-    return stack(found) if isinstance(shares, list) else found[0]
+    return found[0] if is_one else stack(found)
 
 
-def _numbers(q):
-    """A number, or a list of them, of whatever holds them."""
+def shares_of(q, of=1):
+    """A list of the shares of 1 that q says, and whether it is a number by itself."""
     if isinstance(q, (tuple, list)):
-        return list(q)
-    return q.tolist() if hasattr(q, "tolist") else q
-
-
-def _checked(shares):
+        numbers = list(q)
+    else:
+        numbers = q.tolist() if hasattr(q, "tolist") else q
+    is_one = not isinstance(numbers, list)
+    shares = [each / of for each in ([numbers] if is_one else numbers)]
     for share in shares:
         if not 0 <= share <= 1:
             raise InvalidArgument(f"quantile: a share is from 0 to 1, not {share}")
-    return shares
+    return shares, is_one
+
+
+def on_line(below, above, weight):
+    """What lies between two numbers at a weight of the second."""
+    # The line between equal infinities would be NaN.
+    line = below + (above - below) * weight
+    return ops.where(ops.equal(below, above), below, line)
 
 
 def _between(x, place, axis):
@@ -73,22 +77,15 @@ def _between(x, place, axis):
     low, weight = math.floor(place), place - math.floor(place)
     below, last = x[(*before, low)], x[(*before, -1)]
     if weight > 0:
-        above = x[(*before, low + 1)]
-        # The line between equal infinities would be NaN.
-        line = below + (above - below) * weight
-        below = ops.where(ops.equal(below, above), below, line)
+        below = on_line(below, x[(*before, low + 1)], weight)
     # NaN is sorted behind all numbers.
     return ops.where(ops.is_nan(last), last, below)
 
 
 def percentile(x, q, axis=None, keepdims=False):
     """quantile() of so many hundredths."""
-    hundredths = _numbers(q)
-    if isinstance(hundredths, list):
-        shares = [each / 100 for each in hundredths]
-    else:
-        shares = hundredths / 100
-    return quantile(x, shares, axis, keepdims)
+    shares, is_one = shares_of(q, of=100)
+    return quantile(x, shares[0] if is_one else shares, axis, keepdims)
 
 
 def median(x, axis=None, keepdims=False):

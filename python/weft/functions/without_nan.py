@@ -4,11 +4,16 @@ import math
 
 from weft import ops
 from weft._weft import tensor
-from weft.functions._arguments import WHOLE, real
+from weft.functions._arguments import WHOLE, axis_of, flat, real
+from weft.functions.arranging import squeeze, stack
 from weft.functions.elementwise import sqrt, square
+from weft.functions.order import on_line, shares_of, sort
+from weft.functions.picking import take_along_axis
 from weft.functions.reductions import all, max, min, prod, sum
 
-__all__ = "nanmax nanmean nanmin nanprod nanstd nansum nanvar".split()
+__all__ = """
+    nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
+""".split()
 
 
 def _filled(x, filler):
@@ -70,3 +75,43 @@ def nanvar(x, axis=None, keepdims=False):
 def nanstd(x, axis=None, keepdims=False):
     """The root of the variance of what is not NaN."""
     return sqrt(nanvar(x, axis, keepdims))
+
+
+def nanquantile(x, q, axis=None, keepdims=False):
+    """quantile() of what is not NaN; NaN if all is."""
+    shares, is_one = shares_of(q)
+    return _nanquantile(x, shares, is_one, axis, keepdims)
+
+
+def nanpercentile(x, q, axis=None, keepdims=False):
+    """nanquantile() of so many hundredths."""
+    shares, is_one = shares_of(q, of=100)
+    return _nanquantile(x, shares, is_one, axis, keepdims)
+
+
+def nanmedian(x, axis=None, keepdims=False):
+    """The middle element of what is not NaN; NaN if all is."""
+    return nanquantile(x, 0.5, axis, keepdims)
+
+
+def _nanquantile(x, shares, is_one, axis, keepdims):
+    x = real(x)
+    rank = x.ndim
+    if axis is None:
+        x = flat(x)
+    at = 0 if axis is None else axis_of(x, axis, "nanquantile")
+    # NaN is sorted behind all numbers.
+    x, count = sort(x, at), sum(~ops.is_nan(x), at, keepdims=True)
+
+    def found(share):
+        place = share * ops.maximum(count - 1, 0).cast("f64")
+        low = ops.floor(place)
+        below = take_along_axis(x, low.cast("i64"), at)
+        above = take_along_axis(x, ops.ceil(place).cast("i64"), at)
+        line = on_line(below, above, (place - low).cast(x.dtype))
+        if axis is None:
+            return line.reshape((1,) * rank if keepdims else ())
+        return line if keepdims else squeeze(line, at)
+
+    results = [found(share) for share in shares]
+    return results[0] if is_one else stack(results)
