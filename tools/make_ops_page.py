@@ -99,6 +99,7 @@ def systems(ops: list[dict]) -> list[System]:
     names = {op["name"] for op in ops}
     functions = {name for name in dir(weft) if not name.startswith("_")}
     functions |= {f"linalg.{name}" for name in weft.linalg.__all__}
+    functions |= {f"random.{name}" for name in weft.random.__all__}
     return [System(entry, names | functions if name == "numpy" else names)
             for name, entry in entries.items()]
 

@@ -61,7 +61,7 @@ from weft._weft import (
     while_loop,
 )
 from weft import budget, data, gate, ledger, linalg, market, nn, onnx, ops, optim
-from weft import train, validation
+from weft import random, train, validation
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
 from weft._control import associative_scan, fori_loop

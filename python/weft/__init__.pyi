@@ -17,6 +17,7 @@ from weft import nn as nn
 from weft import onnx as onnx
 from weft import ops as ops
 from weft import optim as optim
+from weft import random as random
 from weft import train as train
 from weft import validation as validation
 from weft.functions import *

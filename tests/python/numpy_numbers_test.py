@@ -80,6 +80,34 @@ class OfElements(LikeNumPy):
         self.assertLike("cbrt", x.astype(np.float64), near=4e-16)
         self.assertEqual(weft.cbrt([1.0, 8.0, 27.0, 64.0]).tolist(), [1, 2, 3, 4])
 
+    def test_the_gamma_function(self):
+        def lgamma(x):
+            if x == -math.inf or x <= 0 and x == math.floor(x):
+                return math.inf
+            return math.lgamma(x)
+
+        x = np.array(
+            [0, -0.0, -1, -7, math.inf, -math.inf, math.nan, 0.1, 0.5, 1, 1.5, 2, 3.7]
+            + [10, 100, 1e5, 1e30, 1e-30, -1e-30, -0.5, -1.3, -7.9, -100.25]
+        )
+        self.assertLike("lgamma", x, reference=np.vectorize(lgamma), near=2e-15)
+        x = x.astype(np.float32)
+        self.assertLike("lgamma", x, reference=np.vectorize(lgamma), near=1e-6)
+
+        # The distance from x to x + 1 is 1 / x, and two values are Gauss's.
+        x = np.array([1.0, 0.5, 0.1, 7.3, 1e4, -0.3, -6.6])
+        euler = 0.57721566490153286061
+        known = {1.0: -euler, 0.5: -euler - 2 * math.log(2.0)}
+        values = weft.digamma(weft.tensor(x)).numpy()
+        np.testing.assert_allclose(values[:2], list(known.values()), rtol=2e-15)
+        np.testing.assert_allclose(
+            weft.digamma(weft.tensor(x + 1)) - values, 1 / x, rtol=1e-10
+        )
+        slopes = weft.grad(lambda x: weft.lgamma(x).sum())(weft.tensor(x))
+        np.testing.assert_allclose(slopes, values, rtol=1e-13, atol=1e-13)
+        poles = weft.digamma(weft.tensor([0.0, -1, -math.inf, math.inf])).tolist()
+        self.assertEqual(str(poles), "[nan, nan, nan, inf]")
+
     def test_narrow_floats_stay_narrow(self):
         for dtype in ("f16", "bf16", "f64"):
             x = weft.tensor([0.5, 2.0]).cast(dtype)

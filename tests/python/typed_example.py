@@ -49,3 +49,8 @@ mask = weft.tril(weft.ones((3, 3), dtype="bool"))
 middle: weft.Tensor = weft.median(weft.linspace(0, 1, 5)).reshape(1)
 solved: weft.Tensor = weft.linalg.solve(weft.eye(3), weft.ones(3))
 array = np.asarray(predict(x))
+
+drawing, _ = weft.random.split(weft.random.key(0))
+draws: weft.Tensor = weft.random.gamma(drawing, 2.5, shape=(3,))
+in_bins, edges = weft.histogram(draws, bins=4)
+records: weft.Tensor = weft.associative_scan(weft.maximum, draws)

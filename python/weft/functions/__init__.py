@@ -6,7 +6,8 @@ and staged, within weft.grad and weft.vmap.
 """
 
 from weft.functions import arranging, counting, creation, elementwise, matrices, neural
-from weft.functions import order, picking, random, reductions, sets, without_nan
+from weft.functions import order, picking, random, reductions, sets, special
+from weft.functions import without_nan
 
 __all__ = []
 for _part in (
@@ -21,6 +22,7 @@ for _part in (
     random,
     reductions,
     sets,
+    special,
     without_nan,
 ):
     __all__ += _part.__all__
