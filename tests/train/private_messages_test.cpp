@@ -185,8 +185,7 @@ TEST_F(PrivateMessages, MayBeEncodedAndAppliedOneByOne) {
       {"sync.rule=median", "sync.collective=all_gather"},
       {"sync.policy=local_sgd(period=2)"},
       {"sync.policy=async_server"},
-      {"sync.policy=stale_server"},
-      {"sync.policy=hogwild"}};
+      {"sync.policy=stale_server"}};
   for (const Overrides& more : ways) {
     Overrides overrides = more;
     overrides.push_back(kMessages);
@@ -269,6 +268,8 @@ TEST_F(PrivateMessages, DeclineWhatWouldPromiseLess) {
   declined({"a quorum", "who comes in time"},
            {kMessages, "sync.policy=server(quorum=1, deadline=1)"});
   declined({"'adacomm'", "losses"}, {kMessages, "sync.policy=adacomm"});
+  declined({"'hogwild'", "before there is noise", "async_server"},
+           {kMessages, "sync.policy=hogwild"});
   declined({"privacy.rows", "one by one"}, {kMessages, "privacy.rows=32"});
   declined({"optimizer.clip_norm", "before there is noise"},
            {kMessages, "sync.policy=server", "optimizer.clip_norm=1"});

@@ -1,5 +1,6 @@
 // Differentially private training: what a step computes, what a run promises.
 #include <cmath>
+#include <fstream>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
@@ -126,6 +127,59 @@ TEST(PrivateRun, ResumesToTheSameBits) {
   EXPECT_TRUE(std::filesystem::exists(runs.path("stopped") / "privacy.key"));
   runs.run("stopped", fixed, /*is_resumed=*/true);
   EXPECT_EQ(runs.weights("through"), runs.weights("stopped"));
+}
+
+// What was done is done again under the same noise: by another recipe, or from
+// other data, it would come out otherwise, and no promise would hold.
+TEST(PrivateRun, GoesOnAsItBeganAlone) {
+  const PrivateRuns runs;
+  for (const char* part : {"train", "test"}) {
+    std::ofstream table(runs.path(fmt::format("{}.csv", part)));
+    table << "a,b,label\n";
+    for (int i = 0; i < 40; ++i) {
+      table << fmt::format("{},{},{}\n", i % 7, i % 5, i % 2);
+    }
+  }
+  const std::vector<std::string> table{"model.name=mlp",
+                                       "model.hidden=[4]",
+                                       "data.name=csv",
+                                       "data.label=label",
+                                       "train.batch=10",
+                                       "train.max_steps=6",
+                                       "data.folder=" + runs.path("").string()};
+  const auto stopped = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> overrides = table;
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    const std::atomic<bool> stop{true};
+    TrainObserver quiet;
+    Trainer(runs.recipe("a", overrides),
+            {.name = "test",
+             .is_resumed = std::filesystem::exists(runs.path("a")),
+             .stop = &stop})
+        .run(quiet);
+  };
+  expect_error(ErrorCode::kCancelled, {}, [&] { stopped({}); });
+  for (const std::string other :
+       {"privacy.noise=4", "privacy.clip_norm=2", "train.batch=12",
+        "train.max_steps=7", "optimizer.lr=0.1"}) {
+    expect_error(
+        ErrorCode::kInvalidArgument,
+        {"--resume", other.substr(0, other.find('=')), "under the same noise"},
+        [&] { stopped({other}); });
+  }
+  // What says only how long somebody waits, or what is told, decides nothing.
+  expect_error(ErrorCode::kCancelled, {}, [&] {
+    stopped({"privacy.wait=60", "sync.timeout=50", "tensorboard.every=7"});
+  });
+  // Before its first checkpoint a run has drawn its noise as well.
+  const auto last = runs.path("a") / "last.safetensors";
+  std::filesystem::rename(last, runs.path("kept"));
+  expect_error(ErrorCode::kInvalidArgument, {"--resume", "privacy.noise"},
+               [&] { stopped({"privacy.noise=4"}); });
+  std::filesystem::rename(runs.path("kept"), last);
+  std::ofstream(runs.path("train.csv"), std::ios::app) << "1,1,1\n";
+  expect_error(ErrorCode::kInvalidArgument, {"--resume", "data"},
+               [&] { stopped({}); });
 }
 
 // Batches in parts are the same batches.

@@ -214,6 +214,48 @@ TEST_F(PrivateWorkers, GoOnWithoutOneThatIsLost) {
   EXPECT_LT(difference("through", "lost"), kGridSteps);
 }
 
+// Spoils an example of a batch, so that its gradients are not finite.
+class Spoils : public TrainHook {
+ public:
+  void on_batch(TrainLoop& loop) override {
+    if (loop.steps_done() != 3) return;
+    const Tensor& x = loop.batch().tensors[0];
+    std::ranges::fill(x.slice(2, 3).span<float>(), INFINITY);
+  }
+};
+
+// An example that cannot be clipped ends all, and each says what it was; the
+// others say whose, too. The key is there still, to go on without it.
+TEST_F(PrivateWorkers, EndWhereAnExampleCannotBeClipped) {
+  for (const std::string on : {"sum", "shares", "messages"}) {
+    for (const std::string way : {"batched", "one by one"}) {
+      std::vector<std::string> said(3);
+      ThreadWorld world(3);
+      world.run([&](Transport& transport) {
+        set_thread_count(1);
+        TrainObserver quiet;
+        Trainer trainer(recipe("spoilt", {"privacy.noise_on=" + on,
+                                          "privacy.per_example=" + way}),
+                        {.name = "test", .transport = &transport});
+        const int rank = transport.rank();
+        if (rank == 1) trainer.add(std::make_unique<Spoils>());
+        said[static_cast<std::size_t>(rank)] =
+            test::message_of([&] { trainer.run(quiet); });
+      });
+      for (const std::string& each : said) {
+        EXPECT_EQ(each.starts_with("rank 1: "), &each != &said[1]) << each;
+        for (const char* part : {"private training: the gradients of example",
+                                 "of the batch are not finite", "in: step 4"}) {
+          EXPECT_NE(each.find(part), std::string::npos) << on << way << each;
+        }
+      }
+      EXPECT_TRUE(std::filesystem::exists(
+          path("spoilt") /
+          (on == "sum" ? "privacy.key" : "privacy-1-of-3.key")));
+    }
+  }
+}
+
 // A key that the first worker cannot read ends all, with its reason.
 TEST_F(PrivateWorkers, AreToldWhyTheFirstEnds) {
   std::mutex mutex;

@@ -4,11 +4,15 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <fmt/ranges.h>
 #include <future>
+#include <map>
 
+#include "weft/base/file.h"
 #include "weft/base/libraries/blake2b.h"
 #include "weft/base/refusal.h"
 #include "weft/budget/budget_ledger.h"
+#include "weft/train/sync/agreement.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/private_policy.h"
@@ -17,6 +21,21 @@ namespace weft {
 namespace {
 
 constexpr const char* kOneByOne = "one by one";
+constexpr const char* kNotTheSame =
+    "a step that is done again would not be the same, and under the same noise "
+    "tell what that hides";
+constexpr const char* kTrainAnew =
+    "train anew, which gives away as much once more";
+
+// What decides neither what a step computes nor how many there are.
+bool may_change(std::string_view key) {
+  constexpr std::array<std::string_view, 3> kSections{"log.", "trace.",
+                                                      "tensorboard."};
+  return key == "privacy.wait" || key == "sync.timeout" ||
+         std::ranges::any_of(kSections, [&](std::string_view section) {
+           return key.starts_with(section);
+         });
+}
 
 SecretKey key_of_run(const std::filesystem::path& file, bool is_own) {
   const auto key = read_key(file);
@@ -24,7 +43,7 @@ SecretKey key_of_run(const std::filesystem::path& file, bool is_own) {
   throw Error(ErrorCode::kUnavailable, file.string(),
               "the key of this run is gone: it has ended, or was not private{}",
               is_own ? ", or had another number of workers" : "")
-      .hint("train anew, which gives away as much once more");
+      .hint(kTrainAnew);
 }
 
 bool is_key(const std::filesystem::path& file) {
@@ -113,18 +132,47 @@ PrivateRun::PrivateRun(const Recipe& recipe, WorkerGroup* group,
   }
   if (is_resumed && is_own() && !policy_of(recipe.sync).def->is_repeatable) {
     throw refused("--resume", "private training",
-                  {"sync.policy " + in_quotes(recipe.sync.policy),
-                   "a step that is done again would not be the same, and under "
-                   "the same noise tell what that hides",
-                   "train anew, which gives away as much once more"});
+                  {"sync.policy " + in_quotes(recipe.sync.policy), kNotTheSame,
+                   kTrainAnew});
   }
   if (has_key()) {
     key_ = is_resumed ? key_of_run(key_file(recipe.log.folder), is_own())
                       : drawn_key();
   }
+  // Noise is drawn from the first step on, and a checkpoint comes later.
+  const auto began = std::filesystem::path(recipe.log.folder) / "recipe.toml";
+  if (is_resumed && std::filesystem::exists(began)) {
+    require_same(recipe, read_text(began), {});
+  }
   if (group_ != nullptr && !is_own()) {
     share_bytes(*group_, "key of the run", key_.bytes);
   }
+}
+
+void PrivateRun::require_same(const Recipe& recipe, const std::string& began,
+                              const std::vector<std::string>& changed) const {
+  std::map<std::string, std::string> before;
+  for (auto& [key, value] :
+       recipe_items(parse_recipe(began, "recipe of the run"), is_resumed_)) {
+    before[key] = std::move(value);
+  }
+  for (const auto& [key, value] : recipe_items(recipe, is_resumed_)) {
+    if (may_change(key) || before[key] == value) continue;
+    throw refused(
+        "--resume", "private training",
+        {fmt::format("{} = {}", key, value),
+         fmt::format("it began with {}: epsilon is that of steps which are all "
+                     "alike, and {}",
+                     before[key].empty() ? "none" : before[key], kNotTheSame),
+         "recipe.toml in the run's folder is what it began with; or " +
+             std::string(kTrainAnew)});
+  }
+  if (changed.empty()) return;
+  throw refused(
+      "--resume", "private training",
+      {"other data",
+       fmt::format("{} differ, and {}", fmt::join(changed, ", "), kNotTheSame),
+       "the data that it began with; or " + std::string(kTrainAnew)});
 }
 
 bool PrivateRun::is_own() const {

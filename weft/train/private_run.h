@@ -40,6 +40,12 @@ class PrivateRun {
   PrivateRun(const Recipe& recipe, WorkerGroup* group,
              const GivenObjects& given, bool is_resumed);
 
+  // Throws Error(kInvalidArgument) unless a run that goes on does again what it
+  // did: by the recipe `began` (the text that its folder or a checkpoint has of
+  // it), and from data of which nothing is `changed`.
+  void require_same(const Recipe& recipe, const std::string& began,
+                    const std::vector<std::string>& changed) const;
+
   PoissonSampling sampling() const;
   // Finds how many steps there are and how much noise they take, for the data
   // that were opened, and wraps the optimizer where a step has several parts.

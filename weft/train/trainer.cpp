@@ -213,9 +213,12 @@ class Trainer::Run {
                        " yet: starting from the beginning");
       return false;
     }
+    const CheckpointInfo& info = file->info();
+    const auto changed =
+        differing(info.data, marks_of(assembly_.data->description()));
+    if (privacy_) privacy_->require_same(recipe_, info.recipe, changed);
     note = worker_->restore(*file);
     if (!note.empty()) observer.on_note(note);
-    const CheckpointInfo& info = file->info();
     loop_.recall(info.step, info.position, info.metrics);
     if (loop_.is_ended() && loop_.steps_done() < loop_.steps_in_all()) {
       judge_end(info.recipe, observer);
@@ -225,8 +228,6 @@ class Trainer::Run {
                        file->tensors().path().string() +
                        ": the result differs from an uninterrupted run's");
     }
-    const auto changed =
-        differing(info.data, marks_of(assembly_.data->description()));
     if (!changed.empty()) {
       observer.on_note(fmt::format(
           "the data have changed since {}: {} differ, by which the model was "

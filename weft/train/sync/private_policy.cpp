@@ -113,6 +113,12 @@ std::optional<Refusal> before_noise_declines(const Recipe& recipe) {
                    "noise",
                    "sync.policy = \"local_sgd\""};
   }
+  if (policy.def->shares_model) {
+    return Refusal{"sync.policy " + in_quotes(policy.def->name),
+                   "its workers step by their gradients as they compute them, "
+                   "and so before there is noise",
+                   "sync.policy = \"async_server\""};
+  }
   if (recipe.privacy.rows > 0) {
     return Refusal{"privacy.rows",
                    "the parts of a batch travel one by one, and noise comes "
