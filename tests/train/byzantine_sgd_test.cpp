@@ -338,6 +338,15 @@ TEST(ByzantineSgd, RestartsWithNobodyOut) {
   EXPECT_THAT(message_of([&] { steps.step(same); }), HasSubstr("within d = 2"));
 }
 
+// With a v that is too small nobody is near to most, and nobody is judged by
+// that; what is no number would be in the model for ever.
+TEST(ByzantineSgd, DropsWhatIsNoNumberWhereverOthersAre) {
+  Steps steps("byzantine_sgd(alpha=0.2, v=0.001, d=10, horizon=100)", 5, 1);
+  EXPECT_FLOAT_EQ(steps.step({{1}, {2}, {kNan}, {4}, {8}})[0], 3);
+  EXPECT_EQ(steps.selected(), 4);
+  EXPECT_FLOAT_EQ(steps.step({{1}, {2}, {5}, {4}, {8}})[0], 3);
+}
+
 // --- Safeguard
 // -------------------------------------------------------------------
 
@@ -380,6 +389,27 @@ TEST(Safeguard, GivesAnotherChance) {
   steps.step(same);
   EXPECT_EQ(steps.selected(), 5);
   EXPECT_FLOAT_EQ(steps.step(same)[0], 1.6f);
+}
+
+// So it is where thresholds are too small for anybody to be judged by them.
+TEST(Safeguard, DropsWhatIsNoNumberWhereverOthersAre) {
+  Steps steps("safeguard(threshold=0.001, long_threshold=0.001)", 5, 1);
+  EXPECT_FLOAT_EQ(steps.step({{1}, {2}, {kNan}, {4}, {8}})[0], 3.75f);
+  EXPECT_EQ(steps.selected(), 4);
+  EXPECT_FLOAT_EQ(steps.step({{1}, {2}, {5}, {4}, {8}})[0], 3.75f);
+}
+
+// Who gets another chance is judged by what comes then, before it is used.
+TEST(Safeguard, TakesNobodyBackUnseen) {
+  Steps steps("safeguard(reset=4)", 5, 1);
+  const std::vector<Vector> same{{1}, {2}, {1.5f}, {1.5f}, {2}};
+  std::vector<Vector> ill = same;
+  ill[2] = {kNan};
+  for (int k = 0; k < 7; ++k) EXPECT_FLOAT_EQ(steps.step(ill)[0], 6.5f / 4);
+  EXPECT_EQ(steps.selected(), 4);
+  // It has come back well, and what it was before counts no more.
+  for (int k = 0; k < 5; ++k) EXPECT_FLOAT_EQ(steps.step(same)[0], 1.6f);
+  EXPECT_EQ(steps.selected(), 5);
 }
 
 TEST(Safeguard, AddsNoiseThatIsTheSameEverywhere) {

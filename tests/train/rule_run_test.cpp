@@ -166,6 +166,21 @@ TEST(RuleRun, WhoFindsNobodyChangesNoBit) {
   }
 }
 
+// What a rule draws in one bucket says nothing of another.
+TEST(RuleRun, DrawsOtherNoiseInEachBucket) {
+  Training setup{.rule = "safeguard(noise=0.5)",
+                 .steps = 1,
+                 .gradient = [](int, int, std::size_t) { return 1.0f; }};
+  for (const char* policy : {"server", "allreduce"}) {
+    setup.policy = policy;
+    setup.collective = policy == std::string("server") ? "auto" : "all_gather";
+    const std::vector<float> moved = train(setup)[0];
+    const auto first = moved.begin();
+    const auto third = first + kSizes[0] + kSizes[1];
+    EXPECT_FALSE(std::equal(first, first + kSizes[0], third)) << policy;
+  }
+}
+
 // A worker that lies in one bucket alone is out of all of them.
 TEST(RuleRun, LooksAtWholeGradients) {
   const Training setup{.rule = "multi_krum(2)",

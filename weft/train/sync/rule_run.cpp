@@ -124,8 +124,10 @@ void RuleRun::check_number(std::size_t arrived, const SyncStep& step) const {
 
 RulePart RuleRun::part_of_bucket(const Bucket& bucket) const {
   const Held& held = held_[bucket.number()];
-  return {
-      .arrived = held.part, .parameters = held.parameters, .slots = held.slots};
+  return {.bucket = bucket.number(),
+          .arrived = held.part,
+          .parameters = held.parameters,
+          .slots = held.slots};
 }
 
 void RuleRun::measure(const Bucket& bucket) {

@@ -225,8 +225,12 @@ bool ByzantineSgd::decide(const RuleStep& step) {
           .hint("a horizon as long as the training");
     }
     for (std::size_t i = 0; i < workers_; ++i) {
-      // One that is no number is dropped by its gradient.
-      if (std::isfinite(numbers(0)[i])) products_[i] += numbers(0)[i] * count;
+      // One that is no number is out, even where nobody is near to most.
+      if (std::isfinite(numbers(0)[i])) {
+        products_[i] += numbers(0)[i] * count;
+      } else {
+        is_dropped_[i] = true;
+      }
     }
     is_new_ = false;
   }

@@ -9,7 +9,8 @@
 //
 // A threshold of 0 is found in each step: it is `slack` times the least radius
 // within which most workers are of one of them. Every `reset` steps all are
-// good again, so that one that was ill for a while comes back.
+// good again, so that one that was ill for a while comes back: windows begin
+// anew with it, and what it sends then is judged before it is used.
 #include <algorithm>
 #include <cmath>
 
@@ -65,6 +66,8 @@ class Safeguard : public AggregationRule {
   // The squared distances of all pairs of sums, of both windows.
   std::size_t measures() const override { return 2 * pairs_of(workers_); }
   void measure(const RulePart& part, std::span<double> numbers) override {
+    const bool is_reset = reset_ > 0 && (steps_ + 1) % reset_ == 0;
+    if (is_reset) is_dropped_.assign(workers_, false);
     const std::vector<Contribution> good = good_of(part.arrived);
     // Each is one of so many whose mean is used.
     const auto scale = static_cast<float>(static_cast<double>(workers_) /
@@ -74,7 +77,9 @@ class Safeguard : public AggregationRule {
       for (std::size_t i = 0; i < workers_; ++i) {
         const auto sum = part.slots[w * workers_ + i].span<float>();
         // A window begins with nothing summed.
-        if (steps_ % windows_[w].steps == 0) std::ranges::fill(sum, 0.0f);
+        if (is_reset || steps_ % windows_[w].steps == 0) {
+          std::ranges::fill(sum, 0.0f);
+        }
         sums.push_back({static_cast<int>(i), sum});
       }
       for (const Contribution& each : good) {
@@ -102,9 +107,6 @@ class Safeguard : public AggregationRule {
                   "safeguard has found all workers out in step {}",
                   step.number + 1)
           .hint("larger thresholds, or 0 to find them");
-    }
-    if (reset_ > 0 && steps_ % reset_ == 0) {
-      is_dropped_.assign(workers_, false);
     }
     save(step.slots);
     return true;
@@ -165,6 +167,12 @@ class Safeguard : public AggregationRule {
       }
       if (of_others.size() <= most) continue;
       std::ranges::sort(of_others);
+      // The nearest is itself. What is no number is near to nobody else, and is
+      // out even where nobody is judged.
+      if (!std::isfinite(of_others[1])) {
+        is_dropped_[i] = true;
+        continue;
+      }
       if (middle == workers_ || of_others[most] < radius) {
         middle = i;
         radius = of_others[most];
