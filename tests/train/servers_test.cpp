@@ -74,6 +74,23 @@ TEST(Servers, GoOnWithOthers) {
   EXPECT_GT(on.test.get("accuracy"), 0.8);
 }
 
+// A memory that the checkpoint does not have would begin at weights that are
+// gone by now.
+TEST(Servers, RefuseWhatAnotherOptimizerHasLeft) {
+  const auto runs = digits();
+  runs.simulate("run", {"train.epochs=1"});
+  for (const std::string policy : {"server", "stale_server", "async_server"}) {
+    EXPECT_THAT(message_of([&] {
+                  runs.simulate("run",
+                                {"sync.policy=" + policy,
+                                 "optimizer.wrap=[\"lookahead\"]"},
+                                /*is_resumed=*/true);
+                }),
+                HasSubstr("checkpoint: has no f32"))
+        << policy;
+  }
+}
+
 TEST(Servers, OfTheirOwnNeedNotWaitEither) {
   const auto runs = digits();
   for (const std::string policy : {"stale_server(2)", "async_server"}) {

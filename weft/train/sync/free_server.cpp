@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/whole_update.h"
 
 namespace weft {
 namespace {
@@ -272,10 +273,11 @@ std::string FreeServer::restore(
           trainable_[bucket.members()[i].parameter].tensor);
     }
     if (!is_owner(bucket)) continue;
-    for (const NamedTensor& slot : shard.slots) {
-      const Tensor saved = read(slot.name);
-      if (saved.is_defined()) slot.tensor.copy_from(saved);
-    }
+    // The count of updates is behind the optimizer's slots, and no other policy
+    // has one.
+    restore_slots(std::span(shard.slots).first(shard.slots.size() - 1), read);
+    const Tensor updates = read(shard.slots.back().name);
+    if (updates.is_defined()) shard.updates.copy_from(updates);
   }
   return restore_rank_memory(push_.memory(), communicator_, read, ranks);
 }

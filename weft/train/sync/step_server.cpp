@@ -8,6 +8,7 @@
 #include "weft/comm/transport/resend.h"
 #include "weft/train/sync/rank_memory.h"
 #include "weft/train/sync/shared_message.h"
+#include "weft/train/sync/whole_update.h"
 
 namespace weft {
 namespace {
@@ -191,17 +192,15 @@ std::string StepServer::restore(
   for (const Bucket& bucket : buckets_) {
     if (!is_owner(bucket)) continue;
     Served& served = served_[bucket.number()];
-    for (const NamedTensor& named : served.state) {
-      const Tensor saved = read(named.name);
-      if (saved.is_defined()) named.tensor.copy_from(saved);
+    const auto& members = bucket.members();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      // A checkpoint of another policy has no true parameters of its own.
+      const Tensor saved = read(served.state[i].name);
+      served.parameters[i].copy_from(
+          saved.is_defined() ? saved : trainable_[members[i].parameter].tensor);
     }
-    // A checkpoint of another policy has no true parameters of its own.
-    for (std::size_t i = 0; i < bucket.members().size(); ++i) {
-      const auto& member = bucket.members()[i];
-      if (!read("sync.server." + member.name).is_defined()) {
-        served.parameters[i].copy_from(trainable_[member.parameter].tensor);
-      }
-    }
+    // The slots are behind the parameters.
+    restore_slots(std::span(served.state).subspan(members.size()), read);
   }
   return note;
 }

@@ -69,7 +69,12 @@ std::vector<OwnedTensor> WholeUpdate::state() const {
 
 void WholeUpdate::restore(
     const std::function<Tensor(const std::string&)>& read) const {
-  for (const NamedTensor& slot : slots_) {
+  restore_slots(slots_, read);
+}
+
+void restore_slots(std::span<const NamedTensor> slots,
+                   const std::function<Tensor(const std::string&)>& read) {
+  for (const NamedTensor& slot : slots) {
     const Tensor saved = read(slot.name);
     if (!saved.is_defined() || !(saved.type() == slot.tensor.type())) {
       throw Error(ErrorCode::kDataLoss, "checkpoint", "has no {} called '{}'",

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,11 @@
 #include "weft/train/sync/policy.h"
 
 namespace weft {
+
+// Copies what `read` has of each slot into its memory. Throws Error(kDataLoss)
+// for a checkpoint that lacks one.
+void restore_slots(std::span<const NamedTensor> slots,
+                   const std::function<Tensor(const std::string&)>& read);
 
 class WholeUpdate {
  public:
