@@ -137,6 +137,25 @@ TEST(Ledger, KeepsItsPromisesOnAServer) {
   expect_order(server.make_database("many"));
 }
 
+// Wherever a URL has its password, nobody is shown it.
+TEST(Ledger, ShowsNoPassword) {
+  test::PostgresqlServer server;
+  const std::string location = server.make_database("shown");
+  const std::string mark = location.find('?') == location.npos ? "?" : "&";
+  for (const std::string& more :
+       {mark + "password=secret", mark + "password=secret&connect_timeout=9",
+        mark + "connect_timeout=9&%70assword=secret"}) {
+    const Ledger ledger = Ledger::open(location + more, LedgerMode::kCreate);
+    EXPECT_EQ(ledger.location().find("secret"), std::string::npos)
+        << ledger.location();
+    EXPECT_EQ(ledger.location().find("connect_timeout") == std::string::npos,
+              more.find("connect_timeout") == std::string::npos);
+    EXPECT_EQ(
+        test::message_of([&] { Ledger::make(location + more); }).find("secret"),
+        std::string::npos);
+  }
+}
+
 // A server that is started again in the middle of transactions: each is done
 // once, whether or not its answer came.
 TEST(Ledger, OutlivesARestartOfItsServer) {

@@ -34,8 +34,8 @@ class BudgetLedger {
   const BudgetBooks& books() { return book_.current(); }
 
   // Throws Error(kInvalidArgument) for a scheduler or a rule of unlocking that
-  // cannot be read; other unlocking is refused where claims were granted by the
-  // rule that was.
+  // cannot be read. Another rule counts from when each block was added, and
+  // takes nothing back that was granted.
   void set_rules(const BudgetRules& rules);
   // Throws Error(kInvalidArgument) for one that is there, a guarantee that
   // nothing could be granted within, or a retirement before now.

@@ -23,16 +23,37 @@ std::string drawn_name() {
   return name;
 }
 
-// postgresql://user:secret@host/… without the secret.
+// What a URL's query says, without passwords. A name that is written with %70
+// and the like may be one.
+std::string query_without_passwords(std::string_view query) {
+  std::string shown;
+  while (!query.empty()) {
+    const std::string_view item = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(item.size() + 1, query.size()));
+    const std::string_view name = item.substr(0, item.find('='));
+    if (name.find("password") != name.npos || name.find('%') != name.npos) {
+      continue;
+    }
+    shown += (shown.empty() ? "?" : "&") + std::string(item);
+  }
+  return shown;
+}
+
+// postgresql://user:secret@host/…?password=secret without the secrets.
 std::string without_password(const std::string& location) {
   const auto scheme = location.find("://");
   if (scheme == std::string::npos) return location;
   const auto begin = scheme + 3;
-  const auto end = location.find_first_of("/?", begin);
-  const auto at = location.rfind('@', end);
-  const auto colon = location.find(':', begin);
-  if (at == std::string::npos || at < begin || colon > at) return location;
-  return location.substr(0, colon) + location.substr(at);
+  const auto query = std::min(location.find('?', begin), location.size());
+  std::string shown = location.substr(0, query);
+  const auto at = shown.rfind('@', shown.find('/', begin));
+  const auto colon = shown.find(':', begin);
+  if (at != std::string::npos && at >= begin && colon < at) {
+    shown.erase(colon, at - colon);
+  }
+  if (query == location.size()) return shown;
+  return shown +
+         query_without_passwords(std::string_view(location).substr(query + 1));
 }
 
 // A server that is started again takes some seconds: a connection is tried for
