@@ -78,6 +78,21 @@ TEST(FeatureSkew, CountsPairsOfValues) {
   EXPECT_EQ(confusion.at({"b", "b"}), 1u);
 }
 
+// Where there are more pairs than are counted, those that are count to the end.
+TEST(FeatureSkew, CountsAllOfThePairsThatItCounts) {
+  constexpr int kPairs = 10000;
+  std::string table = "id,c\n";
+  for (int i = 0; i < 2 * (kPairs + 1); ++i) {
+    table += fmt::format("{},{}\n", i, i / 2);
+  }
+  const FeatureSkewReport report = skew_of(table, table, {.confusion = {"c"}});
+  const auto& confusion = feature_of(report, "c").confusion;
+  EXPECT_EQ(confusion.size(), kPairs);
+  for (const auto& [values, count] : confusion) {
+    ASSERT_EQ(count, 2u) << values.first;
+  }
+}
+
 TEST(FeatureSkew, ComparesListsAndFormats) {
   CsvRows base("id,x\n1,1\n2,\n", "base", "yes");
   JsonRows test(std::make_unique<std::istringstream>(

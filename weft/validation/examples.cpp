@@ -121,14 +121,7 @@ class ValueMaker {
       const double to = std::min(high, std::max(100.0, low));
       value = from + (to - from) * draws_.uniform();
     }
-    return number_text(value);
-  }
-
-  static std::string number_text(double value) {
-    std::string text = fmt::format("{}", value);
-    // It stays a number that is no integer, where it is one.
-    if (text.find_first_of(".eE") == text.npos) text += ".0";
-    return text;
+    return float_text(value);
   }
 
   // Some words of the vocabulary, in the domain if there are such.
@@ -314,6 +307,12 @@ void refuse_lists(const Examples& examples) {
 }
 
 }  // namespace
+
+std::string float_text(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".eE") == text.npos) text += ".0";
+  return text;
+}
 
 bool is_scalar(const FeatureRule& rule) {
   if (rule.shape) return *rule.shape == std::vector<std::int64_t>{1};

@@ -50,6 +50,9 @@ Examples make_examples(const Schema& schema, std::size_t count,
 // stands for itself, and not as a list of one.
 bool is_scalar(const FeatureRule& rule);
 
+// A finite number as a text that is none of an integer.
+std::string float_text(double value);
+
 // As a program reads them: numbers as JSON has them, with NaN and Infinity as
 // Python and others write them.
 std::string text_of(const Examples& examples, ExampleFormat format);

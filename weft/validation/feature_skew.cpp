@@ -160,10 +160,10 @@ class SkewJoin {
       ++feature.test_only;
     } else {
       ++(*base == *test ? feature.match : feature.mismatch);
-      const bool is_counted = std::ranges::find(options_.confusion, name) !=
-                                  options_.confusion.end() &&
-                              feature.confusion.size() < kMostConfusion;
-      if (is_counted) ++feature.confusion[{*base, *test}];
+      if (std::ranges::find(options_.confusion, name) !=
+          options_.confusion.end()) {
+        count_pair({*base, *test}, feature);
+      }
     }
     const bool differs = base == nullptr || test == nullptr || *base != *test;
     if (!differs || feature.samples.size() == options_.most_samples) return;
@@ -174,6 +174,15 @@ class SkewJoin {
     feature.samples.push_back({std::move(identifier),
                                base == nullptr ? "" : *base,
                                test == nullptr ? "" : *test});
+  }
+
+  // Others than so many are left out.
+  static void count_pair(const std::pair<std::string, std::string>& values,
+                         FeatureSkew& feature) {
+    auto& pairs = feature.confusion;
+    if (pairs.size() < kMostConfusion || pairs.contains(values)) {
+      ++pairs[values];
+    }
   }
 
   const FeatureSkewOptions& options_;

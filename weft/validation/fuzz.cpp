@@ -161,6 +161,14 @@ std::string tighten(Schema& schema, const Examples& examples,
 
 FuzzReport fuzz(const Schema& schema, const FuzzOptions& options,
                 const FuzzProgram& program) {
+  const std::int64_t least = schema.dataset.min_rows.value_or(1);
+  if (static_cast<std::int64_t>(options.examples) < least) {
+    throw Error(ErrorCode::kInvalidArgument, "fuzz",
+                "a batch of {} examples is never tried: dataset.min_rows of "
+                "the schema is {}",
+                options.examples, least)
+        .hint(fmt::format("--examples {0}, or count={0} in Python", least));
+  }
   FuzzReport report{.findings = {}, .tightened = schema};
   FuzzSearch search(options, program);
   while (report.findings.size() < options.most_findings) {

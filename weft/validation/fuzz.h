@@ -42,7 +42,8 @@ using FuzzProgram =
 // the schema allows that. A failure is shrunk: to few rows, to features that
 // are missing where they may be, to plain values elsewhere. The schema is then
 // tightened by what the failure needs, and the search goes on. Throws as
-// make_examples() does.
+// make_examples() does, and Error(kInvalidArgument) for fewer examples than the
+// schema has rows at least.
 FuzzReport fuzz(const Schema& schema, const FuzzOptions& options,
                 const FuzzProgram& program);
 

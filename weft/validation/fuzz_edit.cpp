@@ -20,7 +20,7 @@ bool is_string(const FeatureRule& rule) {
 
 std::string number_text(const FeatureRule& rule, Bound number) {
   if (rule.type == ValueType::kFloat) {
-    return fmt::format("{:.1f}", static_cast<double>(number));
+    return float_text(static_cast<double>(number));
   }
   return fmt::format("{}", static_cast<std::int64_t>(number));
 }
@@ -87,6 +87,13 @@ void exclude_number(const Schema& schema, FeatureRule& rule,
                       .is_string = is_string(rule)};
     return fails(filled(plain_item(schema, rule), other));
   };
+  // A plain number, which does not fail, is left at least.
+  const auto set_min = [&](Bound least) {
+    rule.min = rule.max ? std::min(least, *rule.max) : least;
+  };
+  const auto set_max = [&](Bound most) {
+    rule.max = rule.min ? std::max(most, *rule.min) : most;
+  };
   if (std::isnan(value.number)) {
     rule.disallow_nan = true;
     return;
@@ -104,13 +111,19 @@ void exclude_number(const Schema& schema, FeatureRule& rule,
   if (number < 0 && may_be_negative) {
     // Is it that it is below zero, or that it is so far below?
     const bool is_sign = !rule.min || *rule.min <= -1 ? fails_at(-1) : true;
-    rule.min = is_sign ? 0 : -large;
+    if (is_sign) {
+      set_min(0);
+    } else if (number < -large) {
+      set_min(-large);
+    } else {
+      set_min(fails_at(number / 2) ? -1 : number / 2);
+    }
   } else if (number > large) {
-    rule.max = large;
+    set_max(large);
   } else if (number >= 0 && number < 1) {
-    rule.min = 1;
+    set_min(1);
   } else if (number > 1) {
-    rule.max = fails_at(number / 2) ? 1 : number / 2;
+    set_max(fails_at(number / 2) ? 1 : number / 2);
   }
 }
 
