@@ -102,6 +102,12 @@ void check(const ServeArguments& arguments) {
     throw Error(ErrorCode::kInvalidArgument, "--deadline",
                 "no request can be answered in no time");
   }
+  // Two looks in a row would find a half-written file unchanged, and whole.
+  if (arguments.server.repository.watch_every == Duration::zero()) {
+    throw Error(ErrorCode::kInvalidArgument, "--watch",
+                "files cannot be looked at without a time between")
+        .hint("--watch 1s, or --watch off for never");
+  }
   if (arguments.grpc &&
       arguments.grpc->most_message_bytes > serve::kMostGrpcMessage) {
     throw Error(ErrorCode::kInvalidArgument, "--body",

@@ -265,13 +265,31 @@ class HttpTest(ServeTest):
             self.assertEqual(
                 server.ask("GET", "/v2", Authorization="Bearer secret")[0], 401)
 
-    def test_speaks_tls(self) -> None:
+    def tls_files(self) -> tuple[Path, Path]:
+        """A certificate of this machine's, and its key."""
         key, certificate = self.folder / "key.pem", self.folder / "cert.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
              "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
              certificate, "-days", "2", "-subj", "/CN=localhost", "-addext",
              "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        return certificate, key
+
+    def test_a_refusal_is_read_over_tls(self) -> None:
+        certificate, key = self.tls_files()
+        with self.serving("--no-grpc", "--body", "1MB", "--tls-certificate",
+                          certificate, "--tls-key", key) as server:
+            context = ssl.create_default_context(cafile=str(certificate))
+            with socket.create_connection(server.http) as plain, \
+                    context.wrap_socket(
+                        plain, server_hostname="127.0.0.1") as client:
+                # It is refused by its header, and sends its body all the same.
+                client.sendall((HEAD % 30_000_000).encode())
+                client.sendall(b"x" * 30_000_000)
+                self.assertEqual(read_all(client).split(b" ")[1], b"413")
+
+    def test_speaks_tls(self) -> None:
+        certificate, key = self.tls_files()
         with self.serving("--no-grpc", "--tls-certificate", certificate,
                           "--tls-key", key) as server:
             context = ssl.create_default_context(cafile=str(certificate))
@@ -307,6 +325,8 @@ class HttpTest(ServeTest):
         refuse("--warm-up", "N=3", self.model, "--warm-up", "scael:N=3",
                "--port", 0, "--no-grpc", part="scael")
         refuse(self.model, "--deadline", "0s", part="no request")
+        refuse(self.model, "--watch", "0s", "--tls-key", "key.pem",
+               part="--watch off")
         refuse(self.model, "--warm-up", "N", part="N=8,T=20")
         refuse(self.model, "--tls-key", "key.pem", part="given together")
         refuse(self.model, "--host", "nowhere", part="no address")

@@ -291,6 +291,44 @@ TEST_F(RoutesTest, VersionsAreServedBesideEachOther) {
   EXPECT_EQ(post("/v2/models/scale/versions/2/infer", kRow).code, 503);
 }
 
+TEST_F(RoutesTest, VersionsWithoutAFileGoWithTheNextLoad) {
+  server_ = std::make_unique<Server>(ServerOptions());
+  routes_ = std::make_unique<Routes>(*server_);
+  std::filesystem::create_directory(folder_ / "scale");
+  for (const char* file : {"scale/1.weft", "scale/2.weft", "scale/3.weft"}) {
+    test::export_scale(folder_, file);
+  }
+  server_->repository().open({"scale=" + (folder_ / "scale").string()});
+  std::filesystem::remove(folder_ / "scale/1.weft");
+  EXPECT_EQ(post("/v2/models/scale/versions/1/infer", kRow).code, 200);
+  EXPECT_EQ(post("/v2/repository/models/scale/load").code, 200);
+  EXPECT_EQ(json::parse(get("/v2/models/scale").body)["versions"],
+            json({"2", "3"}));
+  EXPECT_EQ(post("/v2/models/scale/versions/1/infer", kRow).code, 404);
+  EXPECT_EQ(json::parse(post("/v2/repository/index").body).size(), 2u);
+  // Where none has a file, as when the folder is gone, what is loaded goes on.
+  std::filesystem::remove_all(folder_ / "scale");
+  EXPECT_EQ(post("/v2/repository/models/scale/load").code, 503);
+  EXPECT_EQ(post("/v2/models/scale/versions/2/infer", kRow).code, 200);
+}
+
+TEST_F(RoutesTest, AnUnloadedModelStaysSoWhateverComesToItsFolder) {
+  server_ = std::make_unique<Server>(ServerOptions());
+  routes_ = std::make_unique<Routes>(*server_);
+  std::filesystem::create_directory(folder_ / "scale");
+  test::export_scale(folder_, "scale/1.weft");
+  server_->repository().open({"scale=" + (folder_ / "scale").string()});
+  EXPECT_EQ(post("/v2/repository/models/scale/unload").code, 200);
+  test::export_scale(folder_, "scale/2.weft", 20);
+  // A load looks into the folders of all models.
+  EXPECT_EQ(post("/v2/repository/models/other/load").code, 404);
+  const json index = json::parse(post("/v2/repository/index").body);
+  ASSERT_EQ(index.size(), 2u);
+  EXPECT_EQ(index[1]["reason"], "unloaded");
+  EXPECT_EQ(post("/v2/repository/models/scale/load").code, 200);
+  EXPECT_EQ(json::parse(post(kInfer, kRow).body)["model_version"], "2");
+}
+
 TEST_F(RoutesTest, IsReadyOnlyWhileItIs) {
   server_ = std::make_unique<Server>(ServerOptions());
   routes_ = std::make_unique<Routes>(*server_);

@@ -1,7 +1,6 @@
 #include "weft/serve/repository.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <future>
 #include <limits>
@@ -14,31 +13,6 @@ namespace weft::serve {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kExtension = ".weft";
-
-// Names stand in addresses, and in labels of metrics. A dot in front would be a
-// hidden file, or the way out of a folder.
-bool is_name(std::string_view text) {
-  return !text.empty() && text.front() != '.' &&
-         std::ranges::all_of(text, [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                  c == '_' || c == '-' || c == '.';
-         });
-}
-
-// The version that a file is called by: "3.weft".
-std::optional<int> version_of(const fs::path& path) {
-  const std::string stem = path.stem().string();
-  int version = 0;
-  const auto [end, failure] =
-      std::from_chars(stem.data(), stem.data() + stem.size(), version);
-  if (path.extension() != kExtension || failure != std::errc{} ||
-      end != stem.data() + stem.size() || version < 1) {
-    return std::nullopt;
-  }
-  return version;
-}
 
 Refusal no_model(const std::string& name) {
   return {Status::kNotFound, name, "there is no model of this name"};
@@ -64,33 +38,6 @@ void Repository::end() {
   if (loader_.joinable()) loader_.join();
 }
 
-std::optional<Repository::Stamp> Repository::stamp_of(const fs::path& path) {
-  std::error_code missing;
-  const Stamp stamp{fs::last_write_time(path, missing),
-                    fs::file_size(path, missing)};
-  if (missing) return std::nullopt;
-  return stamp;
-}
-
-void Repository::declare(const std::string& name, const fs::path& path) {
-  if (!is_name(name)) {
-    throw Error(ErrorCode::kInvalidArgument, path.string(),
-                "'{}' cannot be a model's name", name)
-        .hint("letters, digits, '_', '-' and '.': NAME=" + path.string());
-  }
-  const bool is_new = !versions_.contains(name) &&
-                      slots_of(name).first == slots_of(name).second;
-  if (is_new && fs::is_directory(path)) {
-    versions_[name] = path;
-  } else if (is_new) {
-    slots_[{name, 0}] = {.path = path, .lane = nullptr};
-  } else {
-    throw Error(ErrorCode::kInvalidArgument, path.string(),
-                "another model is called '{}'", name)
-        .hint("give one of them another name: NAME=" + path.string());
-  }
-}
-
 std::pair<Repository::Slots::const_iterator, Repository::Slots::const_iterator>
 Repository::slots_of(const std::string& name) const {
   return {slots_.lower_bound({name, 0}),
@@ -103,33 +50,6 @@ std::vector<Repository::Key> Repository::keys_of(
   const auto [begin, end] = slots_of(name);
   for (auto slot = begin; slot != end; ++slot) keys.push_back(slot->first);
   return keys;
-}
-
-void Repository::look_for_versions() {
-  for (const auto& [name, folder] : versions_) {
-    std::error_code gone;  // what is loaded goes on
-    for (const auto& entry : fs::directory_iterator(folder, gone)) {
-      const auto version = version_of(entry.path());
-      // Nothing of it was tried yet, which is another stamp than any file's.
-      if (version)
-        slots_.try_emplace(
-            {name, *version},
-            Slot{.path = entry.path(), .lane = nullptr, .tried = Stamp{}});
-    }
-  }
-}
-
-void Repository::look_into_folders() {
-  look_for_versions();
-  for (const fs::path& folder : folders_) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() != kExtension) continue;
-      const std::string name = entry.path().stem().string();
-      if (is_name(name) && !versions_.contains(name))
-        slots_.try_emplace({name, 0},
-                           Slot{.path = entry.path(), .lane = nullptr});
-    }
-  }
 }
 
 void Repository::open(const std::vector<std::string>& models) {
@@ -224,7 +144,7 @@ void Repository::unload(const std::string& name) {
     Slot& slot = slots_.at(key);
     old.push_back(std::exchange(slot.lane, nullptr));
     slot.is_wanted = false;
-    slot.reason = "unloaded";
+    slot.reason = kUnloaded;
   }
 }
 
@@ -247,8 +167,11 @@ std::optional<std::string> Repository::load_now(const Key& key) {
   int number = version;
   {
     const std::lock_guard lock(mutex_);
-    path = slots_.at(key).path;
-    if (version == 0) number = slots_.at(key).loads + 1;
+    const auto found = slots_.find(key);
+    // A load before this one may have let the version go.
+    if (found == slots_.end()) return std::nullopt;
+    path = found->second.path;
+    if (version == 0) number = found->second.loads + 1;
   }
   // The stamp is older than what is read: a file that is written meanwhile
   // looks changed afterwards, and is loaded again.
@@ -269,6 +192,11 @@ std::optional<std::string> Repository::load_now(const Key& key) {
   }
   LaneRef old;  // freed as in unload()
   const std::lock_guard lock(mutex_);
+  if (error && !stamp && is_one_of_several(key)) {
+    old = slots_.extract(key).mapped().lane;
+    log("{}: version {} goes, as its file has", name, number);
+    return std::nullopt;
+  }
   Slot& slot = slots_.at(key);
   slot.seen = stamp;
   // Where there was no file, any file is another one.

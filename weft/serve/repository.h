@@ -56,9 +56,10 @@ class Repository {
   // it may come to a folder; and what loading throws.
   void open(const std::vector<std::string>& models);
 
-  // Loads a model with all its versions, or its files as they are now. `done`
-  // gets nothing, or why one is not served, or its content before goes on.
-  // Throws Refusal(kNotFound) for a name without a file.
+  // Loads a model with all its versions, or its files as they are now: a
+  // version whose file is gone goes, unless it is the last. `done` gets
+  // nothing, or why one is not served, or its content before goes on. Throws
+  // Refusal(kNotFound) for a name without a file.
   using Loaded = std::function<void(std::optional<std::string> error)>;
   void load(const std::string& name, Loaded done);
   // What waits in its queue is still answered. Throws Refusal(kNotFound).
@@ -105,6 +106,11 @@ class Repository {
   using Slots = std::map<Key, Slot>;
 
   void declare(const std::string& name, const std::filesystem::path& path);
+  // Why a model that was let go is not ready.
+  static constexpr const char* kUnloaded = "unloaded";
+  bool is_unloaded(const std::string& name) const;
+  // Whether another version of the model has a file.
+  bool is_one_of_several(const Key& key) const;
   // What was not there before is added to the slots.
   void look_into_folders();
   void look_for_versions();

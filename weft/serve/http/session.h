@@ -263,14 +263,19 @@ class Session final : public Connection,
   void close() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       lowest().expires_after(options().send);
-      stream_.async_shutdown(
-          [self = self()](error_code) { self->lowest().close(); });
+      // A client that is still sending has not said that it ends, which is an
+      // error to TLS and none here.
+      stream_.async_shutdown([self = self()](error_code) { self->linger(); });
     } else {
-      error_code ignored;  // the other side may be gone already
-      lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-      drained_until_ = std::chrono::steady_clock::now() + options().receive;
-      drain();
+      linger();
     }
+  }
+
+  void linger() {
+    error_code ignored;  // the other side may be gone already
+    lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    drained_until_ = std::chrono::steady_clock::now() + options().receive;
+    drain();
   }
 
   // A socket that is closed with bytes unread resets the connection, and the
@@ -282,10 +287,11 @@ class Session final : public Connection,
     lowest().expires_at(
         std::min(drained_until_, std::chrono::steady_clock::now() + pause));
     buffer_.consume(buffer_.size());
-    stream_.async_read_some(buffer_.prepare(kChunk),
-                            [self = self()](error_code error, std::size_t) {
-                              if (!error) self->drain();
-                            });
+    // What TLS would make of the bytes does not matter any more.
+    lowest().async_read_some(buffer_.prepare(kChunk),
+                             [self = self()](error_code error, std::size_t) {
+                               if (!error) self->drain();
+                             });
   }
 
   static constexpr std::size_t kChunk = 16 << 10;
