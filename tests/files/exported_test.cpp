@@ -8,6 +8,7 @@
 
 #include "weft/comm/graph/exported_ranks.h"
 #include "weft/comm/transport/thread.h"
+#include "weft/files/optimized.h"
 #include "weft/files/safetensors.h"
 #include "weft/nn/linear.h"
 #include "weft/runtime/host_func.h"
@@ -111,6 +112,23 @@ TEST(Exported, VariablesGoOnFromWhereTheyWere) {
   EXPECT_EQ(function.run({one.tensor()})[0].item(), 14);
   EXPECT_EQ(function.run({one.tensor()})[0].item(), 16);
   EXPECT_EQ(count.tensor().item(), 6);
+}
+
+TEST(Exported, VariablesStayAssignedWhereAFunctionIsOptimized) {
+  const TemporaryFolder folder;
+  const Variable count(Tensor::scalar(5.0f), {.name = "count"});
+  const Value weight = f32({2, 2}, {1, 2, 3, 4});
+  const auto step = jit([&](const Value& x) {
+    count.assign_add(Tensor::scalar(1.0f));
+    return matmul(x, weight) * count.read();
+  });
+  const Value x = f32({1, 2}, {1, 1});
+  export_function(folder / "x.weft", *step.graph(x));
+  optimize_exported(folder / "x.weft", folder / "fast.weft", 1,
+                    {.search = {.budget = 4}});
+  ExportedFunction function(folder / "fast.weft");
+  EXPECT_TENSOR(Value(function.run({x.tensor()})[0]), f32({1, 2}, {24, 36}));
+  EXPECT_TENSOR(Value(function.run({x.tensor()})[0]), f32({1, 2}, {28, 42}));
 }
 
 TEST(Exported, FunctionsThatItCallsComeAlong) {

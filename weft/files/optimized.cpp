@@ -120,20 +120,23 @@ OptimizeReport optimize_exported(const std::filesystem::path& from,
   FunctionOptimizer optimizer(batch, options);
   FunctionsByName functions;
   std::vector<std::unique_ptr<const GraphFunction>> made;
-  // What is not optimized stays open until it is written.
-  std::vector<std::unique_ptr<const ExportedFunction>> kept;
+  // They keep the variables that functions assign until the file is written,
+  // and what is not optimized.
+  std::vector<std::unique_ptr<const ExportedFunction>> read;
   std::optional<OptimizeReport> report;
   for (const std::string& name : function_names(file.metadata())) {
-    auto exported = std::make_unique<const ExportedFunction>(file, name);
+    const GraphFunction& whole =
+        read.emplace_back(std::make_unique<const ExportedFunction>(file, name))
+            ->function();
     try {
-      auto [function, found] = optimizer.run(exported->function());
+      auto [function, found] = optimizer.run(whole);
       functions[name] = made.emplace_back(std::move(function)).get();
       if (!report) report = std::move(found);
     } catch (const Error& error) {
       // Others than the main one may branch, as a search for sentences does.
       if (name == kMainFunction || error.code() != ErrorCode::kUnsupported)
         throw;
-      functions[name] = &kept.emplace_back(std::move(exported))->function();
+      functions[name] = &whole;
     }
   }
   TextMetadata more = texts_beside_functions(file.metadata());
