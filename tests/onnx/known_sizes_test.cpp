@@ -193,5 +193,35 @@ TEST(OnnxKnownSizes, ScansOfBatchesStopWhereASequenceEnds) {
             (std::vector<double>{9, 13, 12, 22}));
 }
 
+// Exporters write the sizes of batch and channels as those of the image.
+TEST(OnnxKnownSizes, ResizesImagesOfAnyBatch) {
+  const auto model_of = [](const Attributes& attributes) {
+    OnnxModel model;
+    model.input("x", {DType::kF32, {symbol("N"), 1, 1, 2}})
+        .list("zero", {0})
+        .list("two", {2})
+        .list("sides", {2, 4})
+        .node("Shape", {"x"}, {"shape"})
+        .node("Slice", {"shape", "zero", "two"}, {"kept"})
+        .node("Concat", {"kept", "sides"}, {"sizes"},
+              {{"axis", std::int64_t{0}}})
+        .node("Resize", {"x", "", "", "sizes"}, {"y"}, attributes)
+        .output("y");
+    return model;
+  };
+  OnnxModel model = model_of({});
+  const Tensor y =
+      run(model, {Tensor::of<float>({2, 1, 1, 2}, {1, 2, 3, 4})})[0];
+  EXPECT_EQ(y.shape(), (Shape{2, 1, 2, 4}));
+  EXPECT_EQ(numbers(y), (std::vector<double>{1, 1, 2, 2, 1, 1, 2, 2,  //
+                                             3, 3, 4, 4, 3, 3, 4, 4}));
+  const test::TemporaryFolder folder;
+  model_of({{"keep_aspect_ratio_policy", "not_larger"}})
+      .save(folder / "x.onnx");
+  expect_error(ErrorCode::kUnsupported,
+               {"Resize", "aspect of an axis of unknown"},
+               [&] { import_onnx(folder / "x.onnx"); });
+}
+
 }  // namespace
 }  // namespace weft::onnx_known_sizes_test

@@ -73,6 +73,22 @@ void set_reduced(OnnxNode& node, Reduce reduce) {
   node.set(reduce(x.plain(), axes, keep));
 }
 
+// What no number of the dtype falls below, or exceeds. The greatest i64 is no
+// double, so integers are made of their own.
+template <bool kIsMax>
+Value bound_like(const Value& x, const Shape& shape) {
+  return dispatch(x.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      const T bound = kIsMax ? Limits::lowest() : Limits::max();
+      return full({x.dtype(), shape}, 0) + Value(Tensor::scalar(bound));
+    } else {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      return full({x.dtype(), shape}, kIsMax ? -kInfinity : kInfinity);
+    }
+  });
+}
+
 // An extremum over no elements is what no element can exceed.
 template <Value (*kReduce)(const Operand&, Integers, bool), bool kIsMax>
 Value extremum(const Value& x, const Integers& axes, bool keep) {
@@ -85,9 +101,7 @@ Value extremum(const Value& x, const Integers& axes, bool keep) {
     kept[static_cast<int>(axis)] = 1;
   }
   if (is_empty) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const Value least =
-        full({numbers.dtype(), kept}, kIsMax ? -kInfinity : kInfinity);
+    const Value least = bound_like<kIsMax>(numbers, kept);
     const Value all = keep ? least : sum(least, axes, false);
     return to_dtype(all, x.dtype());
   }

@@ -35,27 +35,27 @@ std::int64_t resized_side(const OnnxNode& node, double size) {
   return static_cast<std::int64_t>(size);
 }
 
-// Scales and sizes are operands; of both, one is given.
+// Scales and sizes are operands; of both, one is given. A size with symbols is
+// that of an axis which stays.
 void set_sizes(const OnnxNode& node, ResizePlan& plan, const Shape& shape,
-               std::span<const double> scales, const Integers& sizes) {
+               std::span<const double> scales, const Extents& sizes) {
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     ResizeAxis& axis = plan.along[i];
     const Dim from = shape[plan.axes[i]];
     const bool stays =
-        sizes.empty() ? scales[i] == 1 : Extent::of(from) == Extent{sizes[i]};
-    if (is_symbolic(from)) {
-      if (stays) continue;
+        sizes.empty() ? scales[i] == 1 : Extent::of(from) == sizes[i];
+    if (!is_symbolic(from)) axis.from = axis.to = from;
+    if (stays) continue;
+    if (is_symbolic(from) || (!sizes.empty() && sizes[i].is_symbolic)) {
       throw node.unsupported("resizes an axis of unknown size");
     }
-    axis.from = axis.to = from;
-    if (stays) continue;
     if (from < 1) throw node.damaged("resizes nothing");
     if (sizes.empty()) {
       axis.scale = scales[i];
       axis.to =
           resized_side(node, std::floor(static_cast<double>(from) * scales[i]));
     } else {
-      axis.to = resized_side(node, static_cast<double>(sizes[i]));
+      axis.to = resized_side(node, static_cast<double>(sizes[i].value));
       axis.scale =
           static_cast<double>(axis.to) / static_cast<double>(axis.from);
     }
@@ -63,9 +63,14 @@ void set_sizes(const OnnxNode& node, ResizePlan& plan, const Shape& shape,
 }
 
 // One scale for all axes, the largest that fits or the smallest that covers.
-void keep_aspect(const OnnxNode& node, ResizePlan& plan) {
+void keep_aspect(const OnnxNode& node, ResizePlan& plan, const Shape& shape) {
   const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch") return;
+  for (const int axis : plan.axes) {
+    if (is_symbolic(shape[axis])) {
+      throw node.unsupported("keeps the aspect of an axis of unknown size");
+    }
+  }
   double scale = plan.along[0].scale;
   for (const ResizeAxis& axis : plan.along) {
     scale = policy == "not_larger" ? std::min(scale, axis.scale)
@@ -109,13 +114,12 @@ ResizePlan plan_of(const OnnxNode& node) {
   common.is_antialiased = node.integer("antialias", 0) != 0;
   plan.along.assign(plan.axes.size(), common);
   std::vector<double> scales;
-  Integers sizes;
+  Extents sizes;
   const std::size_t scales_at = is_old ? 1 : 2;
-  if (!is_old && node.has(3) && node.known(3).size() > 0) {
-    sizes = node.known_integers(3);
-  } else if (node.has(scales_at)) {
+  if (!is_old && node.has(3)) sizes = node.extents(3);
+  if (sizes.empty() && node.has(scales_at)) {
     scales = known_reals(node, scales_at);
-  } else {
+  } else if (sizes.empty()) {
     for (const float scale : node.reals("scales")) scales.push_back(scale);
   }
   if (std::max(scales.size(), sizes.size()) != plan.axes.size()) {
@@ -123,7 +127,7 @@ ResizePlan plan_of(const OnnxNode& node) {
                        std::max(scales.size(), sizes.size()), plan.axes.size());
   }
   set_sizes(node, plan, shape, scales, sizes);
-  if (!sizes.empty()) keep_aspect(node, plan);
+  if (!sizes.empty()) keep_aspect(node, plan, shape);
   if (common.coordinates == "tf_crop_and_resize") {
     const std::vector<double> region = known_reals(node, 1);
     if (region.size() != 2 * plan.axes.size()) {
