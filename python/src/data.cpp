@@ -25,20 +25,15 @@ class Batches {
   Batches(DatasetRef dataset, const LoaderOptions& options)
       : loader_(std::move(dataset), options) {}
 
-  // Iterating anew begins the next epoch, also where the one before was left.
-  void begin() {
-    if (has_begun_) ++epoch_;
-    has_begun_ = true;
-    left_ = loader_.batches_per_epoch();
-    loader_.seek({epoch_, 0});
-  }
+  // Which epoch is gone through next, also where the one before was left.
+  std::int64_t begin() { return epochs_++; }
 
-  py::tuple next() {
-    if (left_ == 0) throw py::stop_iteration();
-    --left_;
+  py::tuple at(BatchPosition position) {
     const Batch* batch = nullptr;
     {
       const py::gil_scoped_release nogil;
+      // Another epoch may have been gone through meanwhile.
+      if (loader_.position() != position) loader_.seek(position);
       batch = &loader_.next();
     }
     return copies_of(batch->tensors);
@@ -48,9 +43,25 @@ class Batches {
 
  private:
   Loader loader_;
-  std::int64_t epoch_ = 0;
-  std::int64_t left_ = 0;
-  bool has_begun_ = false;
+  std::int64_t epochs_ = 0;
+};
+
+// What is left of an epoch: going on with it begins no other.
+class Epoch {
+ public:
+  explicit Epoch(std::shared_ptr<Batches> batches)
+      : batches_(std::move(batches)), next_{batches_->begin(), 0} {}
+
+  py::tuple next() {
+    if (next_.batch == batches_->size()) throw py::stop_iteration();
+    py::tuple batch = batches_->at(next_);
+    ++next_.batch;
+    return batch;
+  }
+
+ private:
+  std::shared_ptr<Batches> batches_;
+  BatchPosition next_;
 };
 
 py::tuple example(const Dataset& dataset, std::int64_t index) {
@@ -112,15 +123,15 @@ DatasetRef set_of_arrays(const py::dict& arrays,
 
 void bind_data(py::module_& module) {
   py::module_ data = module.def_submodule("data");
-  py::class_<Batches>(data, "Batches",
-                      "Batches of a data set: each `for` is one epoch.")
+  py::class_<Epoch>(data, "_Epoch")
+      .def("__iter__", [](py::object self) { return self; })
+      .def("__next__", &Epoch::next);
+  py::class_<Batches, std::shared_ptr<Batches>>(
+      data, "Batches", "Batches of a data set: each `for` is one epoch.")
       .def("__len__", &Batches::size)
-      .def("__iter__",
-           [](py::object self) {
-             py::cast<Batches&>(self).begin();
-             return self;
-           })
-      .def("__next__", &Batches::next);
+      .def("__iter__", [](const std::shared_ptr<Batches>& self) {
+        return std::make_unique<Epoch>(self);
+      });
   py::class_<Dataset, std::shared_ptr<Dataset>>(
       data, "Dataset", "Examples by number; what a reader opens.")
       .def("__len__", &Dataset::size)
@@ -143,7 +154,7 @@ void bind_data(py::module_& module) {
             options.drop_last = drop_last;
             options.prefetch = prefetch;
             options.augment = augment;
-            return std::make_unique<Batches>(self, options);
+            return std::make_shared<Batches>(self, options);
           },
           py::arg("batch"), py::kw_only(), py::arg("shuffle") = false,
           py::arg("seed") = 0, py::arg("drop_last") = false,

@@ -57,6 +57,20 @@ class Data(unittest.TestCase):
         self.assertEqual(labels(again), second)
         self.assertEqual(len(made.batches(8, drop_last=True)), 6)
 
+    def test_an_epoch_goes_on_where_it_was(self):
+        numbers = np.arange(10, dtype=np.int32)
+        batches = weft.data.from_arrays(
+            {"x": numbers.astype(np.float32).reshape(10, 1), "label": numbers}
+        ).batches(2)
+        epoch = iter(batches)
+        seen = next(epoch)[1].tolist()
+        # Another one between its batches changes neither.
+        for _, some in epoch:
+            self.assertEqual(len(list(batches)), 5)
+            seen += some.tolist()
+        self.assertEqual(seen, numbers.tolist())
+        self.assertEqual(list(epoch), [])
+
     def test_rows_and_options(self):
         self.assertIn("csv", weft.data.readers())
         with self.assertRaisesRegex(weft.Error, "heigth"):
