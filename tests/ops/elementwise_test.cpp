@@ -1,4 +1,5 @@
 // Hand-computed cases of arithmetic, comparison and unary ops.
+#include <cmath>
 #include <limits>
 
 #include "tests/support/exact.h"
@@ -62,7 +63,7 @@ TEST(Arithmetic, ANumberTakesTheOtherDtype) {
 
 TEST(Arithmetic, ANumberThatIntegersLackIsRefused) {
   const Value x = cast(i64({2}, {3, 4}), DType::kU8);
-  for (const double number : {-1.0, 300.0, 0.5, NAN}) {
+  for (const double number : {-1.0, 300.0, 0.5, std::nan("")}) {
     EXPECT_NE(message_of([&] { number* x; }).find("does not fit u8"),
               std::string::npos);
     EXPECT_NE(message_of([&] { full(x.type(), number); }).find("fit u8"),
