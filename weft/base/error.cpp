@@ -63,18 +63,24 @@ void Error::compose() {
 
 namespace {
 
+// How many letters are wrong, too many, missing, or two in each other's place
+// (Damerau, "A technique for computer detection and correction of spelling
+// errors", 1964).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Levenshtein's distance by one row of its table, of which each entry needs
-  // its left, upper and diagonal neighbour.
-  std::vector<std::size_t> row(b.size() + 1);
+  // Each entry of the table needs its left, upper and diagonal neighbour, and
+  // the one two rows and columns before.
+  std::vector<std::size_t> before, above, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
+    before = std::move(above);
+    above = std::move(row);
+    row.assign(b.size() + 1, i);
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1,
+                         above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
     }
   }
   return row.back();
