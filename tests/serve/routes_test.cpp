@@ -329,6 +329,22 @@ TEST_F(RoutesTest, AnUnloadedModelStaysSoWhateverComesToItsFolder) {
   EXPECT_EQ(json::parse(post(kInfer, kRow).body)["model_version"], "2");
 }
 
+TEST_F(RoutesTest, AFolderThatIsGoneIsNamed) {
+  server_ = std::make_unique<Server>(ServerOptions());
+  routes_ = std::make_unique<Routes>(*server_);
+  const auto folder = folder_ / "models";
+  std::filesystem::create_directory(folder);
+  test::export_scale(folder_, "models/scale.weft");
+  server_->repository().open({folder.string()});
+  std::filesystem::remove_all(folder);
+  const HttpAnswer answer = post("/v2/repository/models/other/load");
+  EXPECT_EQ(answer.code, 503);
+  EXPECT_NE(answer.body.find("models: the folder cannot be read"),
+            std::string::npos)
+      << answer.body;
+  EXPECT_EQ(post(kInfer, kRow).code, 200);
+}
+
 TEST_F(RoutesTest, IsReadyOnlyWhileItIs) {
   server_ = std::make_unique<Server>(ServerOptions());
   routes_ = std::make_unique<Routes>(*server_);

@@ -112,6 +112,11 @@ TEST_F(ServerTest, OutputsComeAsTheyAreAskedFor) {
   test::expect_error(ErrorCode::kInvalidArgument,
                      {"outputs[0].name", "result1"},
                      [&] { ask(std::move(made)); });
+  InferCall again = call(1);
+  again.outputs = {"result0", "result0"};
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"outputs[1].name", "'result0' is named twice"},
+                     [&] { ask(std::move(again)); });
   InferCall twice = call(1);
   twice.inputs.push_back(twice.inputs[0]);
   test::expect_error(ErrorCode::kInvalidArgument, {"given twice"},

@@ -93,7 +93,13 @@ void Repository::look_for_versions() {
 void Repository::look_into_folders() {
   look_for_versions();
   for (const fs::path& folder : folders_) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
+    std::error_code failure;
+    const fs::directory_iterator files(folder, failure);
+    if (failure) {
+      throw Refusal(Status::kUnavailable, folder.string(),
+                    "the folder cannot be read: {}", failure.message());
+    }
+    for (const auto& entry : files) {
       if (entry.path().extension() != kExtension) continue;
       const std::string name = entry.path().stem().string();
       if (is_name(name) && !versions_.contains(name))

@@ -46,6 +46,11 @@ std::vector<std::size_t> places_of(const ServedModel& model,
       throw Refusal(Status::kBadRequest, fmt::format("outputs[{}].name", i),
                     "the model has no output '{}'", wanted[i]);
     }
+    if (std::find(wanted.begin(), wanted.begin() + i, wanted[i]) !=
+        wanted.begin() + i) {
+      throw Refusal(Status::kBadRequest, fmt::format("outputs[{}].name", i),
+                    "'{}' is named twice", wanted[i]);
+    }
     places.push_back(static_cast<std::size_t>(at - ports.begin()));
   }
   for (std::size_t i = 0; wanted.empty() && i < ports.size(); ++i) {
