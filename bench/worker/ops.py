@@ -20,7 +20,7 @@ def vjp(function, dy, *inputs):
 
 NAMES = {**vars(weft.ops), **{name: getattr(weft, name)
                               for name in weft.functions.__all__},
-         "ops": weft.ops, "vjp": vjp}
+         "ops": weft.ops, "linalg": weft.linalg, "vjp": vjp}
 
 
 class Weft:
