@@ -74,6 +74,8 @@ def categorical(key, logits):
 
 def bernoulli(key, p=0.5, shape=None):
     """True with probability p."""
+    if isinstance(p, (int, float)) and not 0 <= p <= 1:
+        raise InvalidArgument(f"bernoulli: a probability is from 0 to 1, not {p}")
     p = real(p)
     shape = _drawn_shape(shape, p)
     return functions.uniform(key, shape, dtype=p.dtype) < p
@@ -236,11 +238,17 @@ def dirichlet(key, alpha, shape=None):
 
 
 def geometric(key, p, shape=None):
-    """How many trials of probability p it takes to the first that succeeds, i64."""
+    """How many trials of probability p it takes to the first that succeeds, i64; -1
+    where p is no probability above 0.
+    """
     p = tensor(p).cast("f64")
     shape = _drawn_shape(shape, p)
+    (p,) = _spread(key, shape, p)
+    is_valid = (p > 0) & (p <= 1)
+    slope = ops.log1p(-ops.where(is_valid, p, functions.ones_like(p)))
     u = functions.uniform(key, shape, dtype="f64")
-    return ops.floor(ops.log1p(-u) / ops.log1p(-p)).cast("i64") + 1
+    count = ops.floor(ops.log1p(-u) / slope) + 1.0
+    return ops.where(is_valid, count, functions.full_like(p, -1.0)).cast("i64")
 
 
 def poisson(key, rate, shape=None):

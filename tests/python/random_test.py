@@ -177,7 +177,10 @@ class Keys(unittest.TestCase):
         )
         self.assertEqual(found.tolist(), [0, 5, 0, -1, -1, -1])
         self.assertEqual(str(random.gamma(KEY, [0.0, -1.0]).tolist()), "[nan, nan]")
-        self.assertEqual(random.geometric(KEY, 1.0).item(), 1)
+        tries = random.geometric(KEY, [1.0, 0.0, -0.5, 1.5, math.nan])
+        self.assertEqual(tries.tolist(), [1, -1, -1, -1, -1])
+        with self.assertRaisesRegex(weft.Error, "from 0 to 1, not 1.5"):
+            random.bernoulli(KEY, 1.5)
 
     def test_rejection_tells_that_it_has_no_derivative(self):
         slope = weft.grad(lambda a: random.gamma(KEY, a, (4,)).sum())

@@ -56,10 +56,18 @@ def digitize(x, bins, right=False):
     return ops.where(bins[0] <= bins[-1], ascending, descending)
 
 
+def _require(is_right, x, what):
+    # Staged, numbers are not known, and what is wrong counts nothing.
+    if not x.is_staged and not is_right():
+        raise InvalidArgument(f"histogram: {what}")
+
+
 def histogram_bin_edges(x, bins=10, range=None):
     """The edges of so many bins of one width, over all elements or a range."""
     if isinstance(bins, (tuple, list, Tensor, Variable)) or hasattr(bins, "shape"):
-        return tensor(bins)
+        edges = tensor(bins)
+        _require(lambda: bool(ops.all(diff(edges) >= 0)), edges, "edges must ascend")
+        return edges
     bins = operator.index(bins)
     if bins < 1:
         raise InvalidArgument(f"histogram: {bins} bins are none")
@@ -70,6 +78,10 @@ def histogram_bin_edges(x, bins=10, range=None):
         low, high = tensor(0.0, dtype=x.dtype), tensor(1.0, dtype=x.dtype)
     else:
         low, high = min(x), max(x)
+    for end in (low, high):
+        _require(lambda: bool(ops.is_finite(end)), end, "a range must be finite")
+    width = high - low
+    _require(lambda: float(width) >= 0, width, "a range must ascend")
     is_one = ops.equal(low, high)
     low, high = ops.where(is_one, low - 0.5, low), ops.where(is_one, high + 0.5, high)
     return linspace(low, high, bins + 1, dtype=x.dtype)
